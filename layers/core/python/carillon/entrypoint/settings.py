@@ -1,0 +1,300 @@
+"""The settings of each function: one frozen type per function, read once from the environment at cold start.
+
+The variable of a field is `CARILLON_` + the field's name in upper case. The deployment writes the variables from
+the same types (`to_environ`) as the functions read (`load`), so a field cannot be forgotten on either side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PREFIX = "CARILLON_"
+
+Lane = Literal["short", "long"]
+
+
+class SettingsError(ValueError):
+    """The environment does not make a valid settings value; the message names every variable at fault."""
+
+
+@dataclass(frozen=True)
+class Between:
+    """The inclusive bounds of a whole number."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Starts:
+    """The beginnings of which a text must have one."""
+
+    allowed: tuple[str, ...]
+
+
+Url = Annotated[str, Starts(("https://", "http://"))]
+Shards = Annotated[int, Between(1, 4096)]
+Groups = Annotated[int, Between(1, 256)]
+Days = Annotated[int, Between(1, 3650)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageSettings:
+    """What every function knows."""
+
+    stage: str
+    """Name of the deployment (`local`, `dev`, `prod`, `small`, …); it stands in logs, metrics and API keys."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobsTableSettings:
+    """For functions that read or write jobs and runs."""
+
+    jobs_table: str
+    """Name of the DynamoDB table of jobs, runs and the due index."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlTableSettings:
+    """For functions that read or write tenants, keys, secrets, names or leases."""
+
+    control_table: str
+    """Name of the DynamoDB table of tenants, API keys, signing secrets, names, leases and quarantined messages."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardSettings:
+    """For functions that place jobs on shards."""
+
+    shards: Shards
+    """How many shards a new job is hashed onto (1 to 4096). May be raised at any time, never lowered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupSettings:
+    """For functions that own or wake shard groups."""
+
+    groups: Groups
+    """How many shard groups share the shards (1 to 256); each gets one tick a second and one dispatcher at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetentionPeriodSettings:
+    """For functions that end jobs or runs."""
+
+    retention_days: Days
+    """Days that ended jobs and runs are kept before their TTL removes them (1 to 3650)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkQueueSettings:
+    """For functions that send to or handle the work queues."""
+
+    high_queue_url: Url
+    """URL of the queue of high-priority runs."""
+
+    normal_queue_url: Url
+    """URL of the queue of normal-priority runs."""
+
+    low_queue_url: Url
+    """URL of the queue of low-priority runs."""
+
+    long_queue_url: Url
+    """URL of the queue of runs whose call may take longer than 60 s, and of second tries after a lost worker."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetSettings:
+    """For functions that check target addresses."""
+
+    allow_loopback_targets: bool
+    """Whether `http` and loopback targets are accepted. For development only; false in every AWS stage."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiSettings(
+    TargetSettings, RetentionPeriodSettings, ShardSettings, ControlTableSettings, JobsTableSettings, StageSettings
+):
+    """Settings of the api function, which answers the HTTP API."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TickerSettings(GroupSettings, ControlTableSettings, StageSettings):
+    """Settings of the ticker function, which sends the ticks of the coming two minutes."""
+
+    tick_queue_url: Url
+    """URL of the queue that carries one tick per group and second to the dispatcher."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DispatcherSettings(
+    WorkQueueSettings,
+    RetentionPeriodSettings,
+    GroupSettings,
+    ShardSettings,
+    ControlTableSettings,
+    JobsTableSettings,
+    StageSettings,
+):
+    """Settings of the dispatcher function, which claims, sends and confirms what is due."""
+
+    look_ahead_seconds: Annotated[int, Between(0, 900)]
+    """Seconds before its time that an occurrence may be claimed (0 to 900, the longest delay of an SQS message)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSettings(
+    TargetSettings,
+    WorkQueueSettings,
+    RetentionPeriodSettings,
+    ShardSettings,
+    ControlTableSettings,
+    JobsTableSettings,
+    StageSettings,
+):
+    """Settings of the worker and the long worker function, which start runs and call their targets."""
+
+    secrets_key_id: str
+    """Id or ARN of the KMS key under which the tenants' signing secrets are encrypted."""
+
+    lane: Lane
+    """`short`: calls of up to a minute, handled in batches; `long`: slow calls, one message an invocation."""
+
+    call_seconds_limit: Annotated[int, Between(1, 840)]
+    """Longest time in seconds that one call may take in this lane, connecting included (1 to 840)."""
+
+    side_by_side: Annotated[int, Between(1, 10)]
+    """How many messages of a batch are handled at the same time (1 to 10, the largest batch)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeadLettersSettings(RetentionPeriodSettings, ControlTableSettings, JobsTableSettings, StageSettings):
+    """Settings of the dead_letters function, which settles runs whose messages SQS gave up."""
+
+    high_dead_letter_url: Url
+    """URL of the dead-letter queue of the high queue."""
+
+    normal_dead_letter_url: Url
+    """URL of the dead-letter queue of the normal queue."""
+
+    low_dead_letter_url: Url
+    """URL of the dead-letter queue of the low queue."""
+
+    long_dead_letter_url: Url
+    """URL of the dead-letter queue of the long queue."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetentionSettings(ControlTableSettings, JobsTableSettings, StageSettings):
+    """Settings of the retention function, which clears what belonged to a job that TTL removed."""
+
+
+T = TypeVar("T", bound=StageSettings)
+
+
+def variable(field_name: str) -> str:
+    """Name of the environment variable of a settings field."""
+    return PREFIX + field_name.upper()
+
+
+def load(settings_type: type[T], environ: Mapping[str, str]) -> T:
+    """Read one function's settings.
+
+    Args:
+        settings_type: One of the settings types of this module.
+        environ: The environment, usually `os.environ`.
+
+    Raises:
+        SettingsError: Variables are missing or not allowed; the message has a line for each, saying what is allowed.
+    """
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for name, hint in get_type_hints(settings_type, include_extras=True).items():
+        try:
+            values[name] = _read(variable(name), hint, environ)
+        except SettingsError as error:
+            problems.append(str(error))
+    if problems:
+        raise SettingsError("\n".join(problems))
+    return settings_type(**values)
+
+
+def to_environ(settings: StageSettings) -> dict[str, str]:
+    """The environment from which `load` reads these settings again."""
+    return {variable(field.name): _written(getattr(settings, field.name)) for field in fields(settings)}
+
+
+def _read(name: str, hint: Any, environ: Mapping[str, str]) -> Any:
+    text = environ.get(name)
+    if text is None:
+        raise SettingsError(f"{name} is not set; allowed: {_allowed(hint)}")
+    try:
+        return _parsed(hint, text)
+    except ValueError:
+        raise SettingsError(f"{name} is {text!r}; allowed: {_allowed(hint)}") from None
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _parts(hint: Any) -> tuple[Any, Any]:
+    """The plain type of a hint, and the constraint annotated to it or None."""
+    if get_origin(hint) is Annotated:
+        plain, constraint = get_args(hint)
+        return plain, constraint
+    return hint, None
+
+
+def _allowed(hint: Any) -> str:
+    plain, constraint = _parts(hint)
+    if plain is bool:
+        return "true or false"
+    if isinstance(constraint, Between):
+        return f"a whole number from {constraint.low} to {constraint.high}"
+    if isinstance(constraint, Starts):
+        return f"a text that starts with {' or '.join(constraint.allowed)}"
+    if get_origin(plain) is Literal:
+        return " or ".join(get_args(plain))
+    return "a text that is not empty"
+
+
+def _parsed(hint: Any, text: str) -> Any:
+    plain, constraint = _parts(hint)
+    if isinstance(constraint, Between):
+        return _whole_number(text, constraint)
+    if plain is bool:
+        return {"true": True, "false": False}[_one_of(text, ("true", "false"))]
+    if isinstance(constraint, Starts):
+        return _beginning(text, constraint)
+    if get_origin(plain) is Literal:
+        return _one_of(text, get_args(plain))
+    return _not_empty(text)
+
+
+def _whole_number(text: str, bounds: Between) -> int:
+    if not (text.isascii() and text.isdigit()) or not bounds.low <= int(text) <= bounds.high:
+        raise ValueError(text)
+    return int(text)
+
+
+def _one_of(text: str, allowed: tuple[str, ...]) -> str:
+    if text not in allowed:
+        raise ValueError(text)
+    return text
+
+
+def _beginning(text: str, starts: Starts) -> str:
+    if not text.startswith(starts.allowed):
+        raise ValueError(text)
+    return text
+
+
+def _not_empty(text: str) -> str:
+    if not text.strip():
+        raise ValueError(text)
+    return text
