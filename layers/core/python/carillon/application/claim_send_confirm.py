@@ -1,0 +1,255 @@
+"""The three steps of dispatch, for one page of due entries.
+
+A crash between any two steps leaves the item in the due index with a lease that runs out. The next owner claims it
+again and decides as of the first claim's instant, and the run record, unique by its key, swallows the duplicate. So
+there is no recovery code here, and nothing to sweep.
+
+- A claim that another owner holds is left alone; one whose lease has run out is taken over, keeping its instant.
+- What the queue does not accept is what the confirm advances to.
+- A waiting run is sent without a claim, and leaves the index if it still waits with the number that was sent.
+- What cannot be decided or read is set aside, alone.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+
+from carillon.domain.identity import RunKey
+from carillon.domain.job import JobState, Lane, Priority, expiry_seconds
+from carillon.domain.messages import MessageKind, WorkMessage
+from carillon.domain.planning import DueEntry, DueJob, DueRun, Occurrence, Plan, UnreadableEntry, decide, skipped_record
+from carillon.ports import (
+    Claim,
+    Claimed,
+    ClaimRefused,
+    Clock,
+    Confirmation,
+    DueIndex,
+    Ids,
+    JobStore,
+    Meter,
+    RunStore,
+    WorkQueues,
+)
+
+logger = logging.getLogger("carillon")
+
+Addressed = tuple[WorkMessage, Lane, Priority]
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchRules:
+    """Times of a dispatcher, ms, and the shape of its stage.
+
+    Attributes:
+        groups: how many shard groups the stage has; group g owns the shards congruent to it.
+        shards: the shard count of the settings; the highest ever used counts if it is more.
+        look_ahead_ms: how far before its time an occurrence may be claimed.
+        retention_ms: how long a finished job is kept.
+        claim_lease_ms: how long a claim holds.
+        group_lease_ms: how long a group is owned without a renewal.
+        budget_ms: how long one invocation works at most.
+    """
+
+    groups: int
+    shards: int
+    look_ahead_ms: int
+    retention_ms: int
+    claim_lease_ms: int = 30_000
+    group_lease_ms: int = 10_000
+    budget_ms: int = 40_000
+
+
+@dataclass(slots=True)
+class DispatchCounts:
+    """What one invocation did. `lag_ms` is the greatest lateness of a send, ms."""
+
+    sent: int = 0
+    unsent: int = 0
+    claimed: int = 0
+    refused: int = 0
+    taken_over: int = 0
+    confirmed: int = 0
+    skipped: int = 0
+    waits_sent: int = 0
+    set_aside: int = 0
+    errors: int = 0
+    lag_ms: int | None = None
+
+    def figures(self) -> dict[str, int | None]:
+        """The counts by name."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class _Decided:
+    """A claim with its plan, and what the queue said of its sends."""
+
+    claim: Claim
+    plan: Plan
+    accepted: list[bool] = field(default_factory=list)
+
+    @property
+    def first_unsent(self) -> int | None:
+        """The position of the earliest send that was not accepted."""
+        return self.accepted.index(False) if False in self.accepted else None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSendConfirm:
+    """The steps, with what they need."""
+
+    index: DueIndex
+    jobs: JobStore
+    runs: RunStore
+    queues: WorkQueues
+    clock: Clock
+    ids: Ids
+    meter: Meter
+    rules: DispatchRules
+
+    def __call__(self, entries: Sequence[DueEntry], epoch: int, counts: DispatchCounts) -> None:
+        """Handle a page of due entries under a group lease of this epoch."""
+        for entry in entries:
+            if isinstance(entry, UnreadableEntry):
+                self._set_aside(entry, counts)
+        self._dispatch_jobs([entry for entry in entries if isinstance(entry, DueJob)], epoch, counts)
+        self._dispatch_runs([entry for entry in entries if isinstance(entry, DueRun)], counts)
+
+    # ------------------------------------------------------------------------------------------------------------ jobs
+
+    def _dispatch_jobs(self, entries: Sequence[DueJob], epoch: int, counts: DispatchCounts) -> None:
+        claims = self._claim(entries, epoch, counts)
+        decided = [plan for plan in (self._decide(claim, counts) for claim in claims) if plan]
+        self._send(decided, counts)
+        for one in decided:
+            self._confirm(one, counts)
+
+    def _claim(self, entries: Sequence[DueJob], epoch: int, counts: DispatchCounts) -> list[Claim]:
+        """The claims that hold, first tries and take-overs alike."""
+        now_ms = self.clock.now_ms()
+        until = now_ms + self.rules.claim_lease_ms
+        results = self.jobs.claim_many([Claim(entry, epoch, self.ids.token(), until, now_ms) for entry in entries])
+        takeovers = [
+            claim for claim in (self._takeover(r, now_ms) for r in results if isinstance(r, ClaimRefused)) if claim
+        ]
+        counts.taken_over += len(takeovers)
+        results = [*results, *self.jobs.claim_many(takeovers)]
+        held = [result.claim for result in results if isinstance(result, Claimed)]
+        counts.claimed += len(held)
+        counts.refused += len(entries) - len(held)
+        return held
+
+    def _takeover(self, refused: ClaimRefused, now_ms: int) -> Claim | None:
+        """The claim to try next: that of an owner whose lease has run out, with the instant it decided as of."""
+        claim, job = refused.claim, refused.job
+        if job is None or job.version != claim.entry.version or job.lease.epoch > claim.epoch:
+            return None
+        if job.lease.until == 0 or job.lease.until > now_ms:
+            return None
+        return Claim(
+            entry=claim.entry,
+            epoch=claim.epoch,
+            claim_id=self.ids.token(),
+            until=claim.until,
+            decided_at=job.lease.decided_at,
+            takes_over=job.lease.claim_id,
+        )
+
+    def _decide(self, claim: Claim, counts: DispatchCounts) -> _Decided | None:
+        """The plan of a claimed job; a job that cannot be decided is set aside, and its neighbours go on."""
+        try:
+            return _Decided(claim, decide(claim.entry, claim.decided_at, self.rules.look_ahead_ms))
+        except Exception as error:
+            counts.errors += 1
+            self.meter.count("undecidable_job")
+            logger.exception("job cannot be decided", extra={"action": "job_error", "job_id": claim.entry.job_id})
+            self.jobs.set_error(claim.entry, f"cannot be decided: {type(error).__name__}")
+            return None
+
+    def _send(self, decided: Iterable[_Decided], counts: DispatchCounts) -> None:
+        """Send the occurrences of all plans together; each plan learns what became of its own."""
+        owners = [(one, occurrence) for one in decided for occurrence in one.plan.sends]
+        accepted = self.queues.send([_first_message(one.claim, occurrence) for one, occurrence in owners], self.clock)
+        now_ms = self.clock.now_ms()
+        for (one, occurrence), was_accepted in zip(owners, accepted, strict=True):
+            one.accepted.append(was_accepted)
+            counts.sent += was_accepted
+            counts.unsent += not was_accepted
+            if was_accepted:
+                _note_lag(counts, now_ms - occurrence.due_ms)
+
+    def _confirm(self, one: _Decided, counts: DispatchCounts) -> None:
+        entry, plan = one.claim.entry, one.plan
+        upcoming, planned, state = plan.upcoming, plan.planned, plan.state
+        if one.first_unsent is not None:
+            upcoming, state = plan.sends[one.first_unsent], JobState.SCHEDULED
+            planned = entry.planned + one.first_unsent
+        now_ms = self.clock.now_ms()
+        last_ms = max((occurrence.due_ms for occurrence in plan.sends), default=now_ms)
+        confirmed = self.jobs.confirm(
+            Confirmation(
+                claim=one.claim,
+                upcoming=upcoming,
+                planned=planned,
+                state=state,
+                expires_at=None if upcoming else expiry_seconds(max(last_ms, now_ms), self.rules.retention_ms),
+                records=tuple(
+                    skipped_record(entry, block, plan.skip_reason, now_ms, self.rules.retention_ms)
+                    for block in plan.skips
+                ),
+            )
+        )
+        counts.confirmed += confirmed
+        counts.skipped += sum(block.count for block in plan.skips) if confirmed else 0
+
+    # ------------------------------------------------------------------------------------------------------------ runs
+
+    def _dispatch_runs(self, entries: Sequence[DueRun], counts: DispatchCounts) -> None:
+        """Send waiting runs. A crash before one leaves the index repeats its message, whose wait number voids it."""
+        accepted = self.queues.send([_wait_message(entry) for entry in entries], self.clock)
+        now_ms = self.clock.now_ms()
+        for entry, was_accepted in zip(entries, accepted, strict=True):
+            counts.unsent += not was_accepted
+            if was_accepted:
+                counts.waits_sent += 1
+                _note_lag(counts, now_ms - entry.next_fire_time)
+                self.runs.leave_index(entry)
+
+    def _set_aside(self, entry: UnreadableEntry, counts: DispatchCounts) -> None:
+        counts.set_aside += 1
+        self.meter.count("unreadable_entry")
+        said = {"action": "entry_set_aside", "pk": entry.pk, "sk": entry.sk, "why": entry.reason}
+        logger.error("entry set aside", extra=said)
+        self.index.set_aside(entry)
+
+
+def _first_message(claim: Claim, occurrence: Occurrence) -> Addressed:
+    entry = claim.entry
+    message = WorkMessage(
+        kind=MessageKind.FIRST,
+        key=RunKey.of(entry.job_id, occurrence.scheduled_for),
+        tenant=entry.tenant,
+        due_ms=occurrence.due_ms,
+        generation=entry.generation,
+        wait=0,
+        claim_id=claim.claim_id,
+    )
+    return message, entry.lane, entry.priority
+
+
+def _wait_message(entry: DueRun) -> Addressed:
+    message = WorkMessage(
+        kind=MessageKind.WAIT,
+        key=RunKey(entry.job_id, entry.name),
+        tenant=entry.tenant,
+        due_ms=entry.next_fire_time,
+        generation=entry.generation,
+        wait=entry.wait,
+        claim_id="",
+    )
+    return message, entry.lane, entry.priority
+
+
+def _note_lag(counts: DispatchCounts, lag_ms: int) -> None:
+    counts.lag_ms = max(counts.lag_ms or 0, lag_ms)

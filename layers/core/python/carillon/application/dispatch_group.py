@@ -1,0 +1,115 @@
+"""The dispatcher: all due entries of a shard group, under the group's lease.
+
+Finding nothing, it writes nothing. Finding something, it takes the group's lease and works until a read finds nothing
+new; then it gives the lease up. The index lags, so what was handled may be seen again: it is not handled again.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchCounts, DispatchRules
+from carillon.domain.planning import DueEntry, DueJob, DueRun
+from carillon.ports import DueIndex, GroupLease, GroupLeases, ShardLedger, UnavailableError
+
+logger = logging.getLogger("carillon")
+
+
+class _OwnershipLostError(Exception):
+    """The group belongs to somebody else now."""
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchGroup:
+    """The use case of the dispatcher."""
+
+    index: DueIndex
+    leases: GroupLeases
+    ledger: ShardLedger
+    steps: ClaimSendConfirm
+    rules: DispatchRules
+
+    def __call__(self, group: int) -> DispatchCounts:
+        """Dispatch what is due in a group; the counts are what was done."""
+        counts = DispatchCounts()
+        pages = self.pages(group)
+        first = next(pages, None)
+        if first is None:
+            return counts
+        now_ms = self.steps.clock.now_ms()
+        lease = self.leases.take(group, self.steps.ids.token(), now_ms, self.rules.group_lease_ms)
+        if lease is None:
+            return counts
+        tenure = _Tenure(self, lease, counts, stop_at_ms=now_ms + self.rules.budget_ms)
+        try:
+            tenure.work(chain((first,), pages))
+        except _OwnershipLostError:
+            self.steps.meter.count("group_lease_lost")
+        except UnavailableError:
+            self.steps.meter.count("dispatch_interrupted")
+        else:
+            self.leases.release(tenure.lease)
+        self._report(group, counts)
+        return counts
+
+    def pages(self, group: int) -> Iterator[Sequence[DueEntry]]:
+        """The non-empty pages of one sweep over the group's shards."""
+        until_ms = self.steps.clock.now_ms() + self.rules.look_ahead_ms
+        for shard in range(group, max(self.rules.shards, self.ledger.highest()), self.rules.groups):
+            yield from (page for page in self.index.pages(shard, until_ms) if page)
+
+    def _report(self, group: int, counts: DispatchCounts) -> None:
+        self.steps.meter.count("occurrences_sent", counts.sent)
+        if counts.lag_ms is not None:
+            self.steps.meter.observe_ms("dispatch_lag_ms", counts.lag_ms)
+        said = {"action": "group_dispatched", "group": group, **counts.figures()}
+        logger.info("group dispatched", extra=said)
+
+
+@dataclass(slots=True)
+class _Tenure:
+    """The time in which one invocation owns a group."""
+
+    dispatch: DispatchGroup
+    lease: GroupLease
+    counts: DispatchCounts
+    stop_at_ms: int
+    handled: set[tuple[str, ...]] = field(default_factory=set)
+
+    def work(self, pages: Iterable[Sequence[DueEntry]]) -> None:
+        """Sweep until a sweep finds nothing new, or the time is up."""
+        while self._sweep(pages):
+            pages = self.dispatch.pages(self.lease.group)
+
+    def _sweep(self, pages: Iterable[Sequence[DueEntry]]) -> bool:
+        found = False
+        for page in pages:
+            if self.dispatch.steps.clock.now_ms() >= self.stop_at_ms:
+                return False
+            fresh = [entry for entry in page if _identity(entry) not in self.handled]
+            if fresh:
+                self._hold_on()
+                self.dispatch.steps(fresh, self.lease.epoch, self.counts)
+                self.handled.update(map(_identity, fresh))
+                found = True
+        return found
+
+    def _hold_on(self) -> None:
+        """Renew the lease in good time; under a lost one nothing more is written."""
+        now_ms, lease_ms = self.dispatch.steps.clock.now_ms(), self.dispatch.rules.group_lease_ms
+        if self.lease.until - now_ms > lease_ms // 2:
+            return
+        renewed = self.dispatch.leases.renew(self.lease, now_ms, lease_ms)
+        if renewed is None:
+            raise _OwnershipLostError
+        self.lease = renewed
+
+
+def _identity(entry: DueEntry) -> tuple[str, ...]:
+    """What tells an entry from what it becomes once it is handled."""
+    if isinstance(entry, DueJob):
+        return entry.job_id, str(entry.version)
+    if isinstance(entry, DueRun):
+        return entry.job_id, entry.name, str(entry.wait)
+    return entry.pk, entry.sk

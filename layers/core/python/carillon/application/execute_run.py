@@ -1,0 +1,231 @@
+"""A worker's handling of one message: hold, judge, start, call, finish.
+
+Where it may die, and who repairs it:
+
+- before the start is written: nobody was told; the message comes again by its visibility;
+- after the start, before the finish: the message comes again, finds the lease run out, and the attempt is lost;
+- after the finish, before the message is deleted: the message comes again, finds the run ended or waiting, and drops.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords, facts
+from carillon.domain.admission import Drop, End, Start, WaitLonger, judge
+from carillon.domain.callbacks import callback
+from carillon.domain.job import Definition
+from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
+from carillon.domain.outcomes import Outcome, Verdict, classify, error_code
+from carillon.domain.retry import GiveUp, decide_retry
+from carillon.domain.retry_after import parse_retry_after
+from carillon.domain.run import Attempt, Run, RunState, finished_attempt, heartbeat, started, waiting
+from carillon.ports import Caller, Delivery, Ids, Refused, Saved, SigningSecrets, UnavailableError, UnreadableItemError
+
+logger = logging.getLogger("carillon")
+
+LONGEST_HOLD_MS = 1_000
+NEWER_MESSAGE_PAUSE_MS = 60_000
+RECORDING_MARGIN_MS = 5_000
+"""What must be left of an invocation after the longest possible call, to record its outcome."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionTiming:
+    """Times of a worker, ms: a run's lease, its renewal, and how long a message hides.
+
+    `hide_first`: hide the message for that time as the first act (its queue hides it for an invocation's whole length).
+    """
+
+    lease_ms: int = 60_000
+    beat_ms: int = 20_000
+    visibility_ms: int = 120_000
+    hide_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteRun:
+    """The use case of the workers."""
+
+    records: RunRecords
+    secrets: SigningSecrets
+    caller: Caller
+    ids: Ids
+    timing: ExecutionTiming
+
+    def __call__(self, delivery: Delivery, stop_by_ms: int) -> bool:
+        """Handle one message; returns whether it may be deleted.
+
+        Args:
+            delivery: the message.
+            stop_by_ms: when the invocation is ended by force, epoch ms.
+        """
+        try:
+            message = WorkMessage.decode(delivery.body)
+        except NewerMessageError:
+            delivery.come_again_after(NEWER_MESSAGE_PAUSE_MS)
+            return NOT_DONE
+        except UnreadableMessageError as error:
+            self.records.meter.count("unparsable_message")
+            said = {"action": "message_unreadable", "message_id": delivery.message_id, "why": str(error)}
+            logger.error("message unreadable", extra=said)  # noqa: TRY400 - the trace says nothing about the message
+            return NOT_DONE
+        if not self._hold(message, delivery):
+            return NOT_DONE
+        if self.timing.hide_first:
+            delivery.come_again_after(self.timing.visibility_ms)
+        return self._begin(message, delivery, stop_by_ms)
+
+    def _hold(self, message: WorkMessage, delivery: Delivery) -> bool:
+        """Wait until a message is due by this worker's own clock, if that is under a second; never start early."""
+        early_ms = message.due_ms - self.records.clock.now_ms()
+        if early_ms >= LONGEST_HOLD_MS:
+            delivery.come_again_after(early_ms - early_ms % 1_000)
+            return False
+        if early_ms > 0:
+            self.records.clock.sleep_ms(early_ms)
+        return True
+
+    def _begin(self, message: WorkMessage, delivery: Delivery, stop_by_ms: int) -> bool:
+        definition = self.records.jobs.get(message.key.job_id)
+        run = self.records.runs.get(message.key) if message.kind is MessageKind.WAIT else None
+        for _ in range(MOST_RACES):
+            result = self._try(message, definition, run, delivery, stop_by_ms)
+            if isinstance(result, bool):
+                return result
+            if message.kind is MessageKind.FIRST or result.wait != message.wait:
+                return DONE
+            run = result
+        delivery.come_again_after(RACE_PAUSE_MS)
+        return NOT_DONE
+
+    def _try(
+        self, message: WorkMessage, definition: Definition | None, run: Run | None, delivery: Delivery, stop_by_ms: int
+    ) -> bool | Run:
+        """One judgement and its write: whether the message is done, or the record to judge by after a lost race."""
+        now_ms = self.records.clock.now_ms()
+        judgement = judge(message, definition, run, now_ms)
+        subject = run or self.records.blank(message, definition, now_ms)
+        match judgement:
+            case Drop(why):
+                logger.info("message dropped", extra={"action": "message_dropped", **facts(subject), "why": why})
+                return DONE
+            case WaitLonger(at_ms):
+                written = self.records.save(
+                    waiting(subject, at_ms=at_ms, attempts=subject.attempts, lane=subject.lane, reason="paused")
+                )
+            case End() as end:
+                written = self.records.end(subject, end)
+            case Start():
+                return self._start(subject, definition, delivery, stop_by_ms)
+        return DONE if isinstance(written, Saved) else self.records.settle(written, definition, delivery)
+
+    def _start(self, run: Run, definition: Definition | None, delivery: Delivery, stop_by_ms: int) -> bool | Run:
+        if definition is None:
+            raise AssertionError("a job that is gone is never started")
+        now_ms = self.records.clock.now_ms()
+        if now_ms + definition.spec.target.timeout_ms + RECORDING_MARGIN_MS > stop_by_ms:
+            delivery.come_again_after(0)  # another invocation has the time for it
+            return NOT_DONE
+        secrets = self.secrets.active(run.tenant, now_ms)
+        if not secrets:
+            written = self.records.end(run, End(RunState.DEAD_LETTERED, "no_signing_secret"))
+            return DONE if isinstance(written, Saved) else self.records.settle(written, definition, delivery)
+        begun = self.records.save(
+            started(
+                run,
+                now_ms=now_ms,
+                lease_ms=self.timing.lease_ms,
+                start_id=self.ids.token(),
+                revision=definition.spec.revision,
+            )
+        )
+        if isinstance(begun, Refused):
+            return self.records.settle(begun, definition, delivery)
+        if run.attempt == 0 and begun.run.lateness_ms is not None:
+            self.records.meter.observe_ms("lateness_ms", begun.run.lateness_ms)
+        return self._call(begun.run, definition, secrets, delivery)
+
+    def _call(self, run: Run, definition: Definition, secrets: Sequence[str], delivery: Delivery) -> bool:
+        now_ms = self.records.clock.now_ms()
+        pulse = _Pulse(run, self, delivery)
+        outcome = self.caller.call(
+            callback(run, definition.spec, secrets, now_ms),
+            deadline_ms=now_ms + definition.spec.target.timeout_ms,
+            beat=pulse.beat,
+            beat_every_ms=self.timing.beat_ms,
+        )
+        return self._finish(pulse.run, definition, outcome)
+
+    def _finish(self, run: Run, definition: Definition, outcome: Outcome) -> bool:
+        """Record what came of an attempt, as long as it is still the current one."""
+        for _ in range(MOST_RACES):
+            written = self._record(run, definition, outcome)
+            if isinstance(written, Saved):
+                return DONE
+            newest = written.run
+            if newest is None or newest.state is not RunState.RUNNING or newest.start_id != run.start_id:
+                break
+            run = newest
+        # A newer attempt runs, or has run: this message is its safety net and must not be deleted by this worker.
+        self.records.meter.count("finishes_refused")
+        logger.warning("finish refused", extra={"action": "finish_refused", **facts(run)})
+        return NOT_DONE
+
+    def _record(self, run: Run, definition: Definition, outcome: Outcome) -> Saved | Refused:
+        now_ms = self.records.clock.now_ms()
+        attempts = finished_attempt(run, _attempt(run, outcome, now_ms))
+        verdict = classify(outcome, definition.spec.retry.retry_on)
+        if verdict is Verdict.SUCCEEDED:
+            return self.records.end(run, End(RunState.SUCCEEDED, ""), attempts=attempts)
+        decision = decide_retry(
+            definition.spec.retry,
+            attempt=run.attempt,
+            permanent=None if verdict is Verdict.RETRYABLE else error_code(outcome) or "permanent",
+            retry_after_ms=None if outcome.retry_after is None else parse_retry_after(outcome.retry_after, now_ms),
+            scheduled_for=run.scheduled_for,
+            now_ms=now_ms,
+            unit=self.ids.unit(),
+        )
+        if isinstance(decision, GiveUp):
+            return self.records.end(run, End(RunState.DEAD_LETTERED, decision.reason), attempts=attempts)
+        self.records.meter.count("attempts_failed")
+        lane = definition.spec.target.lane
+        return self.records.save(waiting(run, at_ms=decision.at_ms, attempts=attempts, lane=lane))
+
+
+def _attempt(run: Run, outcome: Outcome, now_ms: int) -> Attempt:
+    begun = run.attempts[-1]
+    return Attempt(
+        number=begun.number,
+        started_at=begun.started_at,
+        ended_at=now_ms,
+        status=outcome.status,
+        error=error_code(outcome),
+        excerpt=outcome.excerpt or None,
+        truncated=outcome.truncated,
+        revision=begun.revision,
+    )
+
+
+class _Pulse:
+    """The sign of life of a running call: it extends the message's hiding and the run's lease."""
+
+    def __init__(self, run: Run, execution: ExecuteRun, delivery: Delivery) -> None:
+        self.run = run
+        self._execution = execution
+        self._delivery = delivery
+
+    def beat(self) -> bool:
+        """Extend both; False when the attempt is no longer the current one, so that the call is broken off."""
+        records, timing = self._execution.records, self._execution.timing
+        try:
+            self._delivery.come_again_after(timing.visibility_ms)
+            alive = heartbeat(self.run, now_ms=records.clock.now_ms(), lease_ms=timing.lease_ms)
+            written = records.save(alive)
+        except (UnavailableError, UnreadableItemError):
+            return True  # the lease may yet be renewed by the next beat; the call itself is well
+        if isinstance(written, Saved):
+            self.run = written.run
+            return True
+        return False

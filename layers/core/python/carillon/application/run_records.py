@@ -1,0 +1,109 @@
+"""Writing the ends and the losses of runs: shared by whoever finds them, workers and the dead-letter handler alike."""
+
+import logging
+from dataclasses import dataclass, replace
+
+from carillon.domain.admission import Drop, End, Lose, PutBack, lost_for_good, resolve
+from carillon.domain.identity import shard_of
+from carillon.domain.job import Definition, Lane, Priority
+from carillon.domain.messages import WorkMessage
+from carillon.domain.run import Attempt, Run, RunState, ended, finished_attempt, waiting
+from carillon.ports import Clock, Delivery, JobStore, Meter, Refused, RunStore, Saved
+
+logger = logging.getLogger("carillon")
+
+DONE = True
+NOT_DONE = False
+"""Whether a message may be deleted. One that may not comes again when its visibility runs out."""
+
+MOST_RACES = 5
+"""Lost races in a row before a message is left to come again."""
+
+RACE_PAUSE_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecords:
+    """The records of runs, with what their ends need."""
+
+    jobs: JobStore
+    runs: RunStore
+    clock: Clock
+    meter: Meter
+    shards: int
+    retention_ms: int
+
+    def blank(self, message: WorkMessage, definition: Definition | None, now_ms: int) -> Run:
+        """The record that a first message would begin: not written yet, so its `rev` is 0."""
+        job = definition.job if definition else None
+        return Run(
+            key=message.key,
+            tenant=message.tenant,
+            state=RunState.QUEUED,
+            scheduled_for=message.key.scheduled_for,
+            generation=message.generation,
+            priority=job.priority if job else Priority.NORMAL,
+            lane=job.lane if job else Lane.SHORT,
+            shard=job.shard if job else shard_of(message.key.job_id, self.shards),
+            created_at=now_ms,
+            rev=0,
+        )
+
+    def save(self, run: Run) -> Saved | Refused:
+        """Write a record that was moved on from its last stored rev (a blank one: from none)."""
+        return self.runs.save(run, seen=run.rev - 1 or None)
+
+    def end(self, run: Run, end: End, *, attempts: tuple[Attempt, ...] | None = None) -> Saved | Refused:
+        """Write the end of a run."""
+        now_ms = self.clock.now_ms()
+        expires_at = (now_ms + self.retention_ms) // 1000
+        saved = self.save(
+            ended(run, end.state, now_ms=now_ms, expires_at=expires_at, reason=end.reason or None, attempts=attempts)
+        )
+        if isinstance(saved, Saved):
+            self.meter.count(f"runs_{end.state}")
+            logger.info("run ended", extra={"action": "run_ended", **facts(run), "state": end.state, "why": end.reason})
+        return saved
+
+    def lose(self, run: Run, definition: Definition | None) -> Saved | Refused:
+        """Write that the worker of the current attempt is dead: the next try goes alone, by the long lane."""
+        now_ms = self.clock.now_ms()
+        attempts = finished_attempt(run, replace(run.attempts[-1], ended_at=now_ms, error="worker_lost"))
+        if definition is None:
+            return self.end(run, End(RunState.DEAD_LETTERED, "job_missing"), attempts=attempts)
+        if lost_for_good(run, definition.spec.retry.max_attempts):
+            return self.end(run, End(RunState.DEAD_LETTERED, "worker_lost"), attempts=attempts)
+        self.meter.count("attempts_lost")
+        logger.warning("attempt lost", extra={"action": "attempt_lost", **facts(run)})
+        return self.save(waiting(run, at_ms=now_ms, attempts=attempts, lane=Lane.LONG, reason="worker_lost", lost=1))
+
+    def settle(self, refused: Refused, definition: Definition | None, delivery: Delivery) -> bool | Run:
+        """What a refused write means for the message: done, not done, or (the record) to be judged again."""
+        if refused.run is None or refused.run.state.is_waiting:
+            return refused.run or _come_again(delivery, RACE_PAUSE_MS)
+        match resolve(refused.run, definition, self.clock.now_ms()):
+            case Drop(why):
+                logger.info("message dropped", extra={"action": "message_dropped", **facts(refused.run), "why": why})
+                return DONE
+            case PutBack(after_ms):
+                return _come_again(delivery, after_ms)
+            case End() as end:
+                attempts = _broken_off(refused.run, self.clock.now_ms(), end.reason)
+                written = self.end(refused.run, end, attempts=attempts)
+            case Lose():
+                written = self.lose(refused.run, definition)
+        return DONE if isinstance(written, Saved) else _come_again(delivery, RACE_PAUSE_MS)
+
+
+def _broken_off(run: Run, now_ms: int, reason: str) -> tuple[Attempt, ...]:
+    return finished_attempt(run, replace(run.attempts[-1], ended_at=now_ms, error=reason))
+
+
+def _come_again(delivery: Delivery, after_ms: int) -> bool:
+    delivery.come_again_after(after_ms)
+    return NOT_DONE
+
+
+def facts(run: Run) -> dict[str, object]:
+    """What a log line says of a run: never payloads, headers or addresses."""
+    return {"job_id": run.key.job_id, "run_id": run.key.run_id, "attempt": run.attempt, "tenant": run.tenant}

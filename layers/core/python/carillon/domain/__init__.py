@@ -1,0 +1,1 @@
+"""What Carillon decides, as values: no AWS, no I/O, no clock, no randomness."""

@@ -1,0 +1,128 @@
+"""What a worker does with a message: start, end without a start, hold, put back, or drop. Pure; races are values.
+
+Two questions, in this order. `judge` looks at the message, the job and the clock, and says what ought to be written.
+If the record refuses that write because somebody else was there first, `resolve` looks at the record.
+"""
+
+from dataclasses import dataclass
+
+from carillon.domain.job import Definition, JobSpec, JobState, RevisionKind
+from carillon.domain.messages import MessageKind, WorkMessage
+from carillon.domain.retry import MAX_AGE_MS
+from carillon.domain.run import MOST_ATTEMPTS_LOST, Run, RunState
+
+PAUSE_RETRY_MS = 60_000
+LONGEST_PAUSE_RETRY_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start the next attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Write the end of a run that does not start, with its reason."""
+
+    state: RunState
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitLonger:
+    """The job is paused: the run goes back to wait until this instant (epoch ms)."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """Not yet: let the message come again after so many ms."""
+
+    after_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lose:
+    """The worker of the running attempt is dead: the attempt is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The message is void; `why` is for the log."""
+
+    why: str
+
+
+Judgement = Start | End | WaitLonger | Drop
+Resolution = End | Lose | PutBack | Drop
+
+
+def judge(message: WorkMessage, definition: Definition | None, run: Run | None, now_ms: int) -> Judgement:
+    """What the job's rules say of a message that is due.
+
+    Args:
+        message: the message.
+        definition: the job, read with strong consistency; None when it is gone.
+        run: the record of the run if it was read (waiting runs), else None.
+        now_ms: the present, epoch ms.
+    """
+    if definition is None:
+        return End(RunState.DEAD_LETTERED, "job_missing")
+    if message.kind is MessageKind.WAIT:
+        return _judge_waiting(definition, run, now_ms, message.wait)
+    return _judge_first(message, definition, now_ms)
+
+
+def _judge_first(message: WorkMessage, definition: Definition, now_ms: int) -> Judgement:
+    scheduled_for = message.key.scheduled_for
+    newer = definition.spec.superseded_at(message.generation)
+    if newer is not None and newer.since <= scheduled_for:
+        return Drop("superseded")
+    if definition.job.state is JobState.CANCELLED:
+        return End(RunState.CANCELLED, "job_cancelled")
+    if newer is not None and newer.kind is RevisionKind.PAUSED and definition.job.state is JobState.PAUSED:
+        return End(RunState.SKIPPED, "paused")
+    if _past_deadline(definition.spec, scheduled_for, now_ms):
+        return End(RunState.SKIPPED, "deadline")
+    if now_ms > scheduled_for + MAX_AGE_MS:
+        return End(RunState.DEAD_LETTERED, "max_age")
+    return Start()
+
+
+def _judge_waiting(definition: Definition, run: Run | None, now_ms: int, wait: int) -> Judgement:
+    if run is None or not run.state.is_waiting or run.wait != wait:
+        return Drop("stale_wait")
+    if definition.job.state is JobState.CANCELLED:
+        return End(RunState.CANCELLED, "job_cancelled")
+    if run.key.is_manual:
+        return Start()
+    if now_ms > run.scheduled_for + MAX_AGE_MS:
+        return End(RunState.DEAD_LETTERED, "max_age")
+    if definition.job.state is JobState.PAUSED:
+        return WaitLonger(now_ms + min(PAUSE_RETRY_MS * 2 ** min(run.wait, 6), LONGEST_PAUSE_RETRY_MS))
+    if run.attempt == 0 and _past_deadline(definition.spec, run.scheduled_for, now_ms):
+        return End(RunState.SKIPPED, "deadline")
+    return Start()
+
+
+def _past_deadline(spec: JobSpec, scheduled_for: int, now_ms: int) -> bool:
+    return spec.deadline_ms is not None and now_ms > scheduled_for + spec.deadline_ms
+
+
+def resolve(run: Run, definition: Definition | None, now_ms: int) -> Resolution:
+    """What the record of a run says to a message whose write it refused."""
+    if run.state.has_ended:
+        return Drop("ended")
+    if run.state is not RunState.RUNNING:
+        return Drop("waits_elsewhere")
+    if run.lease_until > now_ms:
+        return PutBack(run.lease_until - now_ms)
+    if definition is not None and definition.job.state is JobState.CANCELLED:
+        return End(RunState.CANCELLED, "job_cancelled")
+    return Lose()
+
+
+def lost_for_good(run: Run, max_attempts: int) -> bool:
+    """Whether a run whose current attempt is lost must not be tried again."""
+    return run.attempt >= max_attempts or run.lost + 1 >= MOST_ATTEMPTS_LOST

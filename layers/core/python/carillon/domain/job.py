@@ -1,0 +1,218 @@
+"""A job: what the tenant creates. The hot half is read by the scan, the other half by the worker.
+
+States, and who causes each edge::
+
+    scheduled ─a─► dispatched          a  the dispatcher handed over the only run of a one-off
+    scheduled ─b─► completed           b  the dispatcher planned the last run of a recurring job
+    scheduled ─c─► error               c  the dispatcher could not decide: the definition is damaged
+    any but cancelled ─d─► cancelled   d  the tenant
+    scheduled ─e─► paused ─f─► scheduled    the tenant
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from carillon.domain.retry import RetryPolicy
+
+
+class JobState(StrEnum):
+    """What a job is doing, as people say it."""
+
+    SCHEDULED = "scheduled"
+    DISPATCHED = "dispatched"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+
+
+class Priority(StrEnum):
+    """Which queue a job's runs take."""
+
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+
+class Lane(StrEnum):
+    """Short calls share an invocation; long ones get one each."""
+
+    SHORT = "short"
+    LONG = "long"
+
+
+class MisfirePolicy(StrEnum):
+    """What becomes of occurrences noticed later than their grace."""
+
+    FIRE_ALL = "fire_all"
+    FIRE_ONCE = "fire_once"
+    SKIP = "skip"
+
+
+LONGEST_SHORT_CALL_MS = 60_000
+"""Calls that may take longer than this go by the long lane."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningRules:
+    """How occurrences are turned into runs. Times in ms."""
+
+    misfire: MisfirePolicy = MisfirePolicy.FIRE_ONCE
+    misfire_grace_ms: int = 60_000
+    max_catch_up: int = 100
+    max_runs: int | None = None
+
+    def encode(self) -> str:
+        """The stored text: four fields, in the order of the class, joined by colons."""
+        return f"{self.misfire}:{self.misfire_grace_ms}:{self.max_catch_up}:{self.max_runs or ''}"
+
+    @classmethod
+    def decode(cls, text: str) -> "PlanningRules":
+        """The rules in a stored text.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        misfire, grace, catch_up, max_runs = text.split(":")
+        return cls(MisfirePolicy(misfire), int(grace), int(catch_up), int(max_runs) if max_runs else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimLease:
+    """Who may decide a job's due occurrences, and as of when. Numbers start at 0, so that conditions need no OR."""
+
+    epoch: int = 0
+    until: int = 0
+    claim_id: str = ""
+    decided_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The hot half, kept under 1 KB: all that planning needs. Instants in epoch ms."""
+
+    id: str
+    tenant: str
+    state: JobState
+    schedule: str
+    rules: str
+    shard: int
+    lane: Lane
+    priority: Priority
+    version: int
+    generation: int
+    created_at: int
+    scheduled_for: int | None
+    next_fire_time: int | None
+    planned: int = 0
+    granted: bool = False
+    lease: ClaimLease = field(default_factory=ClaimLease)
+    error: str | None = None
+    expires_at: int | None = None  # epoch seconds, as DynamoDB's TTL wants it
+
+
+@dataclass(frozen=True, slots=True)
+class HttpTarget:
+    """A call over HTTP. `timeout_ms` bounds everything from the look-up of the name to the end of the answer."""
+
+    url: str
+    method: str = "POST"
+    headers: tuple[tuple[str, str], ...] = ()
+    timeout_ms: int = 15_000
+
+    @property
+    def lane(self) -> Lane:
+        """Which lane the call takes."""
+        return Lane.LONG if self.timeout_ms > LONGEST_SHORT_CALL_MS else Lane.SHORT
+
+
+class RevisionKind(StrEnum):
+    """What a change of the schedule was."""
+
+    DEFINED = "defined"
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """From `since` (epoch ms, compared with nominal times) this generation answers for the job's occurrences."""
+
+    generation: int
+    since: int
+    kind: RevisionKind = RevisionKind.DEFINED
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """The other half: what a worker needs, and what lists show. `revision` is the ETag."""
+
+    job_id: str
+    tenant: str
+    target: HttpTarget
+    retry: RetryPolicy
+    revisions: tuple[Revision, ...]
+    revision: int
+    created_at: int
+    updated_at: int
+    name: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    payload: bytes | None = None
+    deadline_ms: int | None = None
+    listed_state: str = "active"
+
+    def superseded_at(self, generation: int) -> Revision | None:
+        """The first revision after a generation, if any: from its `since` on, that generation no longer answers."""
+        return min((r for r in self.revisions if r.generation > generation), key=lambda r: r.generation, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Both halves of a job, read together."""
+
+    job: Job
+    spec: JobSpec
+
+
+class JobFinishedError(Exception):
+    """The job has ended in a way that this change does not apply to."""
+
+
+def cancelled(definition: Definition, now_ms: int, retention_ms: int) -> Definition:
+    """The job as cancelled at an instant. What is due at or before it still ends in a record; nothing later exists.
+
+    Cancelling a cancelled job changes nothing.
+    """
+    job, spec = definition.job, definition.spec
+    if job.state is JobState.CANCELLED:
+        return definition
+    revision = Revision(job.generation + 1, now_ms + 1, RevisionKind.CANCELLED)
+    return Definition(
+        replace(
+            job,
+            state=JobState.CANCELLED,
+            next_fire_time=None,
+            scheduled_for=None,
+            version=job.version + 1,
+            generation=revision.generation,
+            lease=replace(job.lease, until=0),
+            expires_at=expiry_seconds(now_ms, retention_ms),
+        ),
+        replace(
+            spec,
+            revisions=(*spec.revisions, revision),
+            revision=spec.revision + 1,
+            updated_at=now_ms,
+            listed_state="cancelled",
+        ),
+    )
+
+
+LONGEST_WAIT_MS = 14 * 24 * 3600 * 1000
+"""No wait of a run ends later than this after its nominal time."""
+
+
+def expiry_seconds(last_ms: int, retention_ms: int) -> int:
+    """When what ended at `last_ms` may be removed, in epoch seconds: after the retention and every possible wait."""
+    return (last_ms + retention_ms + LONGEST_WAIT_MS) // 1000

@@ -1,0 +1,206 @@
+"""The decision of the dispatcher: which occurrences of a due job are sent, which are skipped, and what comes next.
+
+It depends on nothing but the entry, the instant of the decision and the look-ahead: a second owner who takes a claim
+over, and keeps its instant, decides what the first one did.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, islice
+
+from carillon.domain.identity import RunKey
+from carillon.domain.job import JobState, Lane, MisfirePolicy, PlanningRules, Priority
+from carillon.domain.run import Run, RunState, SkippedBlock
+from carillon.domain.schedule import OneOff, Schedule, decode
+
+MOST_SENDS = 100
+"""Occurrences of one job sent by one decision; what is beyond stays due and is decided next."""
+
+MOST_SINGLE_SKIPS = 10
+"""Skipped occurrences get a record each up to this many, and one summary beyond."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueJob:
+    """A job as the due index shows it. Instants in epoch ms; `schedule` and `rules` as stored."""
+
+    job_id: str
+    tenant: str
+    shard: int
+    next_fire_time: int
+    scheduled_for: int
+    version: int
+    generation: int
+    lane: Lane
+    priority: Priority
+    schedule: str
+    rules: str
+    planned: int = 0
+    granted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DueRun:
+    """A run that waits, as the due index shows it."""
+
+    job_id: str
+    name: str
+    tenant: str
+    shard: int
+    next_fire_time: int
+    wait: int
+    generation: int
+    lane: Lane
+    priority: Priority
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableEntry:
+    """An entry of the due index that is no job and no run of ours: to be set aside alone."""
+
+    pk: str
+    sk: str
+    shard: int
+    reason: str
+
+
+DueEntry = DueJob | DueRun | UnreadableEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One nominal time, and when its run is due (both epoch ms)."""
+
+    scheduled_for: int
+    due_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do with a due job.
+
+    Attributes:
+        sends: occurrences to send, oldest first.
+        skips: blocks of skipped occurrences, oldest first; a block of one is an ordinary record.
+        skip_reason: why they are skipped.
+        upcoming: the next occurrence to plan, or None when the schedule has ended.
+        planned: the count of runs planned so far, these sends included.
+        state: the state of the job once all is sent.
+    """
+
+    sends: tuple[Occurrence, ...]
+    skips: tuple[SkippedBlock, ...]
+    upcoming: Occurrence | None
+    planned: int
+    state: JobState
+    skip_reason: str = "misfire"
+
+
+@lru_cache(maxsize=4096)
+def _schedule(text: str) -> Schedule:
+    return decode(text)
+
+
+@lru_cache(maxsize=1024)
+def _rules(text: str) -> PlanningRules:
+    return PlanningRules.decode(text)
+
+
+def decide(entry: DueJob, decided_at: int, look_ahead_ms: int) -> Plan:
+    """The plan for a due job as of an instant (epoch ms).
+
+    An occurrence is missed when it is noticed more than the grace after its time; the first one counts from its fire
+    time, which a rate slot may have moved. The first occurrence is always decided, whatever the look-ahead.
+
+    Raises:
+        ValueError: the stored schedule or rules are damaged.
+    """
+    schedule, rules = _schedule(entry.schedule), _rules(entry.rules)
+    first, on_time_from = entry.scheduled_for, decided_at - rules.misfire_grace_ms
+    horizon = max(first, decided_at + look_ahead_ms)
+    punctual = (first,) if entry.next_fire_time >= on_time_from else ()
+    missed = _missed(schedule, first, on_time_from, with_first=not punctual, newest=_kept_of_missed(rules))
+    live = schedule.between(max(first, on_time_from - 1), horizon)
+    room = MOST_SENDS if rules.max_runs is None else min(MOST_SENDS, rules.max_runs - entry.planned)
+    candidates = chain(punctual, missed.kept, live)
+    sends = tuple(islice(candidates, max(room, 0)))
+    planned = entry.planned + len(sends)
+    upcoming = None
+    if rules.max_runs is None or planned < rules.max_runs:
+        upcoming = next(candidates, None) or schedule.next_after(horizon)
+    return Plan(
+        sends=tuple(Occurrence(nominal, _due(entry, nominal)) for nominal in sends),
+        skips=missed.skipped,
+        upcoming=None if upcoming is None else Occurrence(upcoming, upcoming),
+        planned=planned,
+        state=_state_after(schedule, upcoming, sends),
+    )
+
+
+def _due(entry: DueJob, nominal: int) -> int:
+    return entry.next_fire_time if nominal == entry.scheduled_for else nominal
+
+
+def _state_after(schedule: Schedule, upcoming: int | None, sends: tuple[int, ...]) -> JobState:
+    if upcoming is not None:
+        return JobState.SCHEDULED
+    return JobState.DISPATCHED if isinstance(schedule, OneOff) and sends else JobState.COMPLETED
+
+
+def _kept_of_missed(rules: PlanningRules) -> int:
+    """How many of the missed occurrences are run after all: the newest so many."""
+    return {MisfirePolicy.SKIP: 0, MisfirePolicy.FIRE_ONCE: 1, MisfirePolicy.FIRE_ALL: rules.max_catch_up}[
+        rules.misfire
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Missed:
+    kept: tuple[int, ...]
+    skipped: tuple[SkippedBlock, ...]
+
+
+def _missed(schedule: Schedule, first: int, on_time_from: int, *, with_first: bool, newest: int) -> _Missed:
+    """The missed occurrences before an instant: the newest so many to be run, all older ones as skipped."""
+    if not with_first and first >= on_time_from:
+        return _Missed((), ())
+    count, before_kept = 0, deque[int](maxlen=newest + MOST_SINGLE_SKIPS + 1)
+    oldest: int | None = None
+    for nominal in chain((first,) if with_first else (), schedule.between(first, on_time_from - 1)):
+        oldest = nominal if oldest is None else oldest
+        before_kept.append(nominal)
+        count += 1
+    tail = tuple(before_kept)
+    kept = tail[max(len(tail) - newest, 0) :]
+    return _Missed(kept, _blocks(oldest, tail[: len(tail) - len(kept)], count - len(kept)))
+
+
+def _blocks(oldest: int | None, latest_skipped: tuple[int, ...], count: int) -> tuple[SkippedBlock, ...]:
+    if count == 0 or oldest is None:
+        return ()
+    if count <= MOST_SINGLE_SKIPS:
+        return tuple(SkippedBlock(1, nominal, nominal) for nominal in latest_skipped[-count:])
+    return (SkippedBlock(count, oldest, latest_skipped[-1]),)
+
+
+def skipped_record(entry: DueJob, block: SkippedBlock, reason: str, now_ms: int, retention_ms: int) -> Run:
+    """The record of a block of skipped occurrences of a job; a block of one is an ordinary record.
+
+    A block is filed under its last occurrence: that one has no other record, and history is read newest first.
+    """
+    return Run(
+        key=RunKey.of(entry.job_id, block.last),
+        tenant=entry.tenant,
+        state=RunState.SKIPPED,
+        scheduled_for=block.last,
+        generation=entry.generation,
+        priority=entry.priority,
+        lane=entry.lane,
+        shard=entry.shard,
+        created_at=now_ms,
+        reason=reason,
+        block=block if block.count > 1 else None,
+        ended_at=now_ms,
+        expires_at=(now_ms + retention_ms) // 1000,
+    )

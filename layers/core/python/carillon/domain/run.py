@@ -1,0 +1,204 @@
+"""A run: the record and execution of one occurrence. Its states, its legal moves, and nothing else.
+
+States, and who causes each edge::
+
+              ┌──────────────────────── g ───────────────────────┐
+              ▼                                                  │
+    (none) ─a─► running ─b─► succeeded                         retrying / queued
+      │          │ │ └─c─► awaiting_completion ─d─► succeeded, retrying or dead_lettered
+      │          │ └───e─► retrying ─────────────────────────────▲
+      │          └─────f─► dead_lettered, cancelled
+      └─h─► skipped, cancelled, dead_lettered (never started)
+
+    a  a worker starts the first attempt          b  the target answered 2xx
+    c  the target answered 202 to an async job    d  completion, or its deadline
+    e  the attempt failed, or its worker died     f  no further attempt; or cancelled
+    g  a worker starts the next attempt           h  rules that forbid the first start
+
+Every write of a run is conditional on its `rev`, the count of writes so far: whoever read an older one loses.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from carillon.domain.identity import RunKey
+from carillon.domain.job import Lane, Priority
+
+
+class RunState(StrEnum):
+    """What a run is doing, as people say it."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    AWAITING_COMPLETION = "awaiting_completion"
+    RETRYING = "retrying"
+    SUCCEEDED = "succeeded"
+    DEAD_LETTERED = "dead_lettered"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing will change the run any more, short of a redrive."""
+        return self in _ENDED
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the next thing to happen to the run is a start."""
+        return self in (RunState.QUEUED, RunState.RETRYING)
+
+
+_ENDED = frozenset({RunState.SUCCEEDED, RunState.DEAD_LETTERED, RunState.CANCELLED, RunState.SKIPPED})
+_MOVES: dict[RunState | None, frozenset[RunState]] = {
+    None: frozenset({RunState.RUNNING, RunState.QUEUED}) | (_ENDED - {RunState.SUCCEEDED}),
+    RunState.QUEUED: frozenset({RunState.QUEUED, RunState.RUNNING}) | (_ENDED - {RunState.SUCCEEDED}),
+    RunState.RETRYING: frozenset({RunState.RETRYING, RunState.RUNNING}) | (_ENDED - {RunState.SUCCEEDED}),
+    RunState.RUNNING: frozenset({RunState.RUNNING, RunState.AWAITING_COMPLETION, RunState.RETRYING})
+    | (_ENDED - {RunState.SKIPPED}),
+    RunState.AWAITING_COMPLETION: frozenset({RunState.AWAITING_COMPLETION, RunState.RETRYING})
+    | (_ENDED - {RunState.SKIPPED}),
+}
+
+MOST_ATTEMPTS_LOST = 3
+"""After so many attempts whose worker died, the run is taken for the cause."""
+
+
+class IllegalMoveError(Exception):
+    """A run was asked to go where its state does not allow: a bug, never a race."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try. `status` is the HTTP status, `error` a code of the closed set; instants in epoch ms."""
+
+    number: int
+    started_at: int
+    ended_at: int | None = None
+    status: int | None = None
+    error: str | None = None
+    excerpt: str | None = None
+    truncated: bool = False
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedBlock:
+    """A block of skipped occurrences in one record: how many, the first and the last (epoch ms)."""
+
+    count: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The record of one occurrence (or of one block of skipped ones). Instants in epoch ms."""
+
+    key: RunKey
+    tenant: str
+    state: RunState
+    scheduled_for: int
+    generation: int
+    priority: Priority
+    lane: Lane
+    shard: int
+    created_at: int
+    rev: int = 1
+    wait: int = 0
+    attempt: int = 0
+    lost: int = 0
+    lease_until: int = 0
+    start_id: str = ""
+    next_fire_time: int | None = None  # only while it waits: this puts it in the due index
+    reason: str | None = None
+    attempts: tuple[Attempt, ...] = ()
+    lateness_ms: int | None = None
+    block: SkippedBlock | None = None
+    ended_at: int | None = None
+    expires_at: int | None = None  # epoch seconds
+
+
+def check_move(before: RunState | None, after: RunState) -> None:
+    """Raise unless a run may go from one state to the other (None: it has no record yet).
+
+    Raises:
+        IllegalMoveError: it may not.
+    """
+    if after not in _MOVES.get(before, frozenset()):
+        raise IllegalMoveError(f"a run cannot go from {before} to {after}")
+
+
+def _moved(run: Run, state: RunState, **changes: object) -> Run:
+    check_move(run.state, state)
+    return replace(run, state=state, rev=run.rev + 1, **changes)  # type: ignore[arg-type]  # each caller names fields of Run
+
+
+def started(run: Run, *, now_ms: int, lease_ms: int, start_id: str, revision: int) -> Run:
+    """The next attempt of a waiting run begins, under a lease."""
+    number = run.attempt + 1
+    return _moved(
+        run,
+        RunState.RUNNING,
+        attempt=number,
+        start_id=start_id,
+        lease_until=now_ms + lease_ms,
+        next_fire_time=None,
+        reason=None,
+        attempts=(*run.attempts, Attempt(number, now_ms, revision=revision)),
+        lateness_ms=now_ms - run.scheduled_for if run.lateness_ms is None else run.lateness_ms,
+    )
+
+
+def heartbeat(run: Run, *, now_ms: int, lease_ms: int) -> Run:
+    """The worker of a running attempt is alive."""
+    return _moved(run, RunState.RUNNING, lease_until=now_ms + lease_ms)
+
+
+def finished_attempt(run: Run, attempt: Attempt) -> tuple[Attempt, ...]:
+    """The attempts of a run with the current one replaced by how it ended."""
+    return (*run.attempts[:-1], attempt)
+
+
+def waiting(
+    run: Run,
+    *,
+    at_ms: int,
+    attempts: tuple[Attempt, ...],
+    lane: Lane,
+    reason: str | None = None,
+    lost: int = 0,
+) -> Run:
+    """The run waits in the due index for its next attempt. The wait number rises: older messages are void."""
+    return _moved(
+        run,
+        RunState.RETRYING if run.attempt else RunState.QUEUED,
+        wait=run.wait + 1,
+        next_fire_time=at_ms,
+        lease_until=0,
+        attempts=attempts,
+        lane=lane,
+        reason=reason,
+        lost=run.lost + lost,
+    )
+
+
+def ended(
+    run: Run,
+    state: RunState,
+    *,
+    now_ms: int,
+    expires_at: int,
+    reason: str | None = None,
+    attempts: tuple[Attempt, ...] | None = None,
+) -> Run:
+    """The run has ended."""
+    return _moved(
+        run,
+        state,
+        reason=reason,
+        attempts=run.attempts if attempts is None else attempts,
+        ended_at=now_ms,
+        expires_at=expires_at,
+        lease_until=0,
+        next_fire_time=None,
+    )
