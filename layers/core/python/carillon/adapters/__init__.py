@@ -1,0 +1,1 @@
+"""What stands behind the ports: AWS, HTTP, and versions of all of it in memory."""

@@ -1,0 +1,223 @@
+"""All names of the two tables: keys, attributes, indexes. Nothing else spells them.
+
+Several are reserved words in DynamoDB (`shard` is one), so expressions alias every name, always.
+"""
+
+from typing import Any, Final
+
+# ---------------------------------------------------------------------------------------------------------- attributes
+
+PK: Final = "pk"
+SK: Final = "sk"
+KIND: Final = "kind"
+
+# of jobs and runs
+TENANT: Final = "tenant"
+STATE: Final = "state"
+SHARD: Final = "shard"  # only while the item is in the due index
+HOME_SHARD: Final = "home_shard"  # always
+NEXT_FIRE_TIME: Final = "next_fire_time"
+SCHEDULED_FOR: Final = "scheduled_for"
+SCHEDULE: Final = "schedule"
+RULES: Final = "rules"
+PLANNED: Final = "planned"
+GRANTED: Final = "granted"
+VERSION: Final = "version"
+GENERATION: Final = "generation"
+LANE: Final = "lane"
+PRIORITY: Final = "priority"
+LEASE_EPOCH: Final = "lease_epoch"
+LEASE_UNTIL: Final = "lease_until"
+CLAIM_ID: Final = "claim_id"
+DECIDED_AT: Final = "decided_at"
+CREATED_AT: Final = "created_at"
+UPDATED_AT: Final = "updated_at"
+ERROR: Final = "error"
+EXPIRES_AT: Final = "expires_at"  # epoch seconds: the TTL attribute of both tables
+
+# of the other half of a job
+LISTED: Final = "listed"
+LISTED_STATE: Final = "listed_state"
+NAME: Final = "name"
+LABELS: Final = "labels"
+TARGET: Final = "target"
+RETRY: Final = "retry"
+REVISIONS: Final = "revisions"
+REVISION: Final = "revision"
+PAYLOAD: Final = "payload"
+DEADLINE_MS: Final = "deadline_ms"
+
+# of runs
+REV: Final = "rev"
+WAIT: Final = "wait"
+ATTEMPT: Final = "attempt"
+ATTEMPTS: Final = "attempts"
+LOST: Final = "lost"
+START_ID: Final = "start_id"
+REASON: Final = "reason"
+LATENESS_MS: Final = "lateness_ms"
+BLOCK: Final = "block"
+ENDED_AT: Final = "ended_at"
+DEAD_TENANT: Final = "dead_tenant"
+DEAD_AT: Final = "dead_at"
+
+# of the control table
+OWNER: Final = "owner"
+COVERED_UNTIL: Final = "covered_until"
+HIGHEST: Final = "highest"
+JOB_ID: Final = "job_id"
+KEY_ID: Final = "key_id"
+DIGEST: Final = "digest"
+SCOPES: Final = "scopes"
+KEY_EXPIRES_AT_MS: Final = "key_expires_at_ms"
+REVOKED_AT: Final = "revoked_at"
+CIPHERTEXT: Final = "ciphertext"
+BODY: Final = "body"
+KEPT_AT: Final = "kept_at"
+
+# --------------------------------------------------------------------------------------------------------------- kinds
+
+JOB_KIND: Final = "job"
+SPEC_KIND: Final = "spec"
+RUN_KIND: Final = "run"
+
+# ---------------------------------------------------------------------------------------------------------- jobs table
+
+JOB_SK: Final = "JOB"
+SPEC_SK: Final = "JOB#SPEC"
+_JOB_PREFIX: Final = "JOB#"
+RUN_PREFIX: Final = "RUN#"
+
+
+def job_pk(job_id: str) -> str:
+    """The partition of a job and of all its runs."""
+    return _JOB_PREFIX + job_id
+
+
+def job_id_in(pk: str) -> str | None:
+    """The job whose partition this is, or None when it is no job's."""
+    return pk[len(_JOB_PREFIX) :] if pk.startswith(_JOB_PREFIX) else None
+
+
+def run_sk(name: str) -> str:
+    """The sort key of a run: sorts by nominal time."""
+    return RUN_PREFIX + name
+
+
+def run_name_in(sk: str) -> str | None:
+    """The name of the run whose sort key this is, or None when it is no run's."""
+    return sk[len(RUN_PREFIX) :] if sk.startswith(RUN_PREFIX) else None
+
+
+# ------------------------------------------------------------------------------------------------------- control table
+
+TENANT_SK: Final = "TENANT"
+KEY_SK: Final = "KEY"
+LEASE_SK: Final = "LEASE"
+SECRET_PREFIX: Final = "SECRET#"
+_TENANT_PREFIX: Final = "TENANT#"
+TICKS_KEY: Final = ("TICKS", "COVERED")
+SHARDS_KEY: Final = ("SHARDS", "HIGHEST")
+
+
+def tenant_pk(tenant: str) -> str:
+    """The partition of a tenant: the tenant and its secrets."""
+    return _TENANT_PREFIX + tenant
+
+
+def secret_key(tenant: str, secret_id: str) -> tuple[str, str]:
+    """The key of a signing secret."""
+    return tenant_pk(tenant), SECRET_PREFIX + secret_id
+
+
+def api_key_key(key_id: str) -> tuple[str, str]:
+    """The key of an API key."""
+    return f"KEY#{key_id}", KEY_SK
+
+
+def name_key(tenant: str, name: str) -> tuple[str, str]:
+    """The key of the item that says which job of a tenant holds a name."""
+    return f"NAME#{tenant}", f"NAME#{name}"
+
+
+def group_key(group: int) -> tuple[str, str]:
+    """The key of the lease of a shard group."""
+    return f"GROUP#{group}", LEASE_SK
+
+
+def quarantine_key(day: str, message_id: str) -> tuple[str, str]:
+    """The key of an unreadable message set aside on a day (`yyyy-mm-dd`)."""
+    return f"QUARANTINE#{day}", message_id
+
+
+# ------------------------------------------------------------------------------------------------------------- indexes
+
+DUE_INDEX: Final = "due"
+BY_TENANT_INDEX: Final = "by_tenant"
+DEAD_INDEX: Final = "dead"
+
+DUE_PROJECTION: Final = (
+    KIND,
+    TENANT,
+    LANE,
+    PRIORITY,
+    STATE,
+    VERSION,
+    GENERATION,
+    SCHEDULED_FOR,
+    WAIT,
+    ATTEMPT,
+    SCHEDULE,
+    RULES,
+    PLANNED,
+    GRANTED,
+)
+"""What deciding and routing need, and nothing that a claim writes: so a claim costs the index nothing."""
+
+BY_TENANT_PROJECTION: Final = (NAME, LABELS, LISTED_STATE)
+"""What lists filter by, and nothing that a confirm writes."""
+
+
+def _attribute(name: str, kind: str) -> dict[str, str]:
+    return {"AttributeName": name, "AttributeType": kind}
+
+
+def _keys(hash_name: str, range_name: str) -> list[dict[str, str]]:
+    return [{"AttributeName": hash_name, "KeyType": "HASH"}, {"AttributeName": range_name, "KeyType": "RANGE"}]
+
+
+def _index(name: str, hash_name: str, range_name: str, projection: dict[str, Any]) -> dict[str, Any]:
+    return {"IndexName": name, "KeySchema": _keys(hash_name, range_name), "Projection": projection}
+
+
+def _include(names: tuple[str, ...]) -> dict[str, Any]:
+    return {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(names)}
+
+
+def jobs_table(name: str) -> dict[str, Any]:
+    """The jobs table as a CreateTable request: what the deployed one has to agree with."""
+    return {
+        "TableName": name,
+        "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": _keys(PK, SK),
+        "AttributeDefinitions": [
+            *(_attribute(text, "S") for text in (PK, SK, TENANT, LISTED, DEAD_TENANT)),
+            *(_attribute(number, "N") for number in (SHARD, NEXT_FIRE_TIME, DEAD_AT)),
+        ],
+        "GlobalSecondaryIndexes": [
+            _index(DUE_INDEX, SHARD, NEXT_FIRE_TIME, _include(DUE_PROJECTION)),
+            _index(BY_TENANT_INDEX, TENANT, LISTED, _include(BY_TENANT_PROJECTION)),
+            _index(DEAD_INDEX, DEAD_TENANT, DEAD_AT, {"ProjectionType": "KEYS_ONLY"}),
+        ],
+        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    }
+
+
+def control_table(name: str) -> dict[str, Any]:
+    """The control table as a CreateTable request."""
+    return {
+        "TableName": name,
+        "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": _keys(PK, SK),
+        "AttributeDefinitions": [_attribute(PK, "S"), _attribute(SK, "S")],
+    }
