@@ -1,7 +1,6 @@
 """The `carillon` command: a group whose subcommands are imported only when they are called."""
 
 import sys
-from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -18,7 +17,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group that imports a subcommand when it is called, so that the help is quick, and reports failures in a line."""
+    """A group that imports a subcommand when it is called, and turns every failure into one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """The names, sorted."""
@@ -37,20 +36,13 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in sorted(COMMANDS.items())])
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = "carillon",
-        complete_var: str | None = None,
-        standalone_mode: bool = True,  # noqa: FBT001, FBT002 - click's signature
-        windows_expand_args: bool = True,  # noqa: FBT001, FBT002 - click's signature
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command line and leave with its exit code: 0 ok, 1 refused, 2 usage, 3 not reachable."""
-        if not standalone_mode:
-            return super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        standalone = extra.pop("standalone_mode", True)
+        if not standalone:
+            return super().main(*args, **extra, standalone_mode=False)
         try:
-            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            code = super().main(*args, **extra, standalone_mode=False)
         except Exception as error:  # noqa: BLE001 - the outermost edge: every failure becomes one line and a code
             from carillon_cli.output import report_failure  # noqa: PLC0415 - only when something failed
 

@@ -1,0 +1,1 @@
+"""The `carillon` command: what people and programs at a terminal use."""

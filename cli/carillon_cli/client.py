@@ -1,0 +1,196 @@
+"""A client of Carillon's HTTP interface on the standard library alone.
+
+For example::
+
+    with Client("https://api.example.com", key) as client:
+        job = client.create_job({"schedule": {"delay": "PT10S"}, "target": {"type": "http", "url": "https://…"}})
+        for run in client.runs(job["id"]):
+            print(run["state"])
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import quote, urlencode
+
+from carillon_cli.problems import ApiProblem, BadAnswerError, ClientError, FieldError, PagingError, UnreachableError
+from carillon_cli.transport import Answer, Request, Transport
+
+__all__ = [
+    "ApiProblem",
+    "BadAnswerError",
+    "Client",
+    "ClientError",
+    "FieldError",
+    "Page",
+    "PagingError",
+    "UnreachableError",
+]
+
+JsonObject = dict[str, Any]
+Filters = Mapping[str, str | None]
+
+PAGE_SIZE = 100
+MOST_EMPTY_PAGES = 1_000
+"""How many empty pages in a row a list may have. A filter that matches little has some; without end is a fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a list. `next_cursor` leads to the next one, or is None at the end."""
+
+    items: tuple[JsonObject, ...]
+    next_cursor: str | None
+
+
+class Client:
+    """The calls of the interface, for one service and one key. It may be used from several threads.
+
+    Every call may raise `ApiProblem` (the service refused), `UnreachableError` (no answer came) or `BadAnswerError`
+    (the answer is not one of this service's). Reads and cancellations are tried again by themselves; creating a job is
+    tried again only when told that it may be.
+    """
+
+    def __init__(self, url: str, api_key: str | None = None, *, transport: Transport | None = None) -> None:
+        self._transport = transport or Transport(url, api_key)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def create_job(
+        self, definition: Mapping[str, Any] | bytes, *, idempotency_key: str | None = None, repeatable: bool = False
+    ) -> JsonObject:
+        """Create a job and give it back whole.
+
+        Args:
+            definition: As the interface describes it; as bytes it is sent to the letter (numbers keep their digits).
+            idempotency_key: With one, a repeat gives the first answer again.
+            repeatable: Whether the request may be sent again when no answer came: right for a job with a name, where
+                the second one is refused as `name_taken`.
+        """
+        body = definition if isinstance(definition, bytes) else json.dumps(definition, ensure_ascii=False).encode()
+        headers = {"Content-Type": "application/json"} | _idempotency(idempotency_key)
+        return _json_object(self._transport.send(Request("POST", "/v1/jobs", body, headers, repeatable=repeatable)))
+
+    def job(self, job_id: str) -> JsonObject:
+        """The job of an id, as it is now."""
+        return self._get(f"/v1/jobs/{_segment(job_id)}")
+
+    def cancel_job(self, job_id: str) -> None:
+        """Cancel a job: what has not started never runs."""
+        self._transport.send(Request("DELETE", f"/v1/jobs/{_segment(job_id)}", repeatable=True))
+
+    def run(self, run_id: str) -> JsonObject:
+        """The run of an id, with its attempts."""
+        return self._get(f"/v1/runs/{_segment(run_id)}")
+
+    def jobs(self, filters: Filters | None = None) -> Iterator[JsonObject]:
+        """All jobs, newest first. Filters: `state`, `label` (`key:value`), `name_prefix`."""
+        return self._items("/v1/jobs", filters)
+
+    def runs(self, job_id: str, filters: Filters | None = None) -> Iterator[JsonObject]:
+        """All runs of a job, newest first. Filter: `state`."""
+        return self._items(f"/v1/jobs/{_segment(job_id)}/runs", filters)
+
+    def first_jobs(self, most: int, filters: Filters | None = None) -> Page:
+        """The newest jobs, no more than so many (1 or more), as one page. The filter `cursor` goes on from a page."""
+        return self._first("/v1/jobs", most, filters)
+
+    def first_runs(self, job_id: str, most: int, filters: Filters | None = None) -> Page:
+        """The newest runs of a job, no more than so many (1 or more), as one page."""
+        return self._first(f"/v1/jobs/{_segment(job_id)}/runs", most, filters)
+
+    def pages(self, path: str, filters: Filters | None = None, most: int | None = None) -> Iterator[Page]:
+        """The pages of a list, to its end or until `most` items came. Empty pages are followed.
+
+        Each page is asked for no more than is still missing, so that the cursor of the last one leads on.
+
+        Raises:
+            PagingError: A cursor came twice, or more than `MOST_EMPTY_PAGES` empty pages in a row: it would never end.
+        """
+        query, walk, missing = dict(filters or {}), _Walk(), most
+        while missing is None or missing > 0:
+            page = self._page(path, query | {"limit": str(min(missing or PAGE_SIZE, PAGE_SIZE))})
+            walk.check(page)
+            yield page
+            if page.next_cursor is None:
+                return
+            query["cursor"] = page.next_cursor
+            missing = None if missing is None else missing - len(page.items)
+
+    def _page(self, path: str, query: Filters) -> Page:
+        given = {name: value for name, value in query.items() if value is not None}
+        answer = self._get(f"{path}?{urlencode(given)}")
+        items, cursor = answer.get("data"), answer.get("next_cursor")
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise BadAnswerError("a list came without its data")
+        if cursor is not None and not isinstance(cursor, str):
+            raise BadAnswerError("a list came with a cursor that is no text")
+        return Page(tuple(items), cursor or None)
+
+    def _items(self, path: str, filters: Filters | None) -> Iterator[JsonObject]:
+        for page in self.pages(path, filters):
+            yield from page.items
+
+    def _first(self, path: str, most: int, filters: Filters | None) -> Page:
+        pages = list(self.pages(path, filters, most))
+        return Page(tuple(item for page in pages for item in page.items), pages[-1].next_cursor)
+
+    def _get(self, path: str) -> JsonObject:
+        return _json_object(self._transport.send(Request("GET", path, repeatable=True)))
+
+
+class _Walk:
+    """Guards a walk through a list against having no end."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._empty_in_a_row = 0
+
+    def check(self, page: Page) -> None:
+        """Take note of a page that came.
+
+        Raises:
+            PagingError: Going on would never end.
+        """
+        if page.next_cursor is None:
+            return
+        if page.next_cursor in self._seen:
+            raise PagingError("the service repeated a cursor: the list would never end")
+        self._seen.add(page.next_cursor)
+        self._empty_in_a_row = 0 if page.items else self._empty_in_a_row + 1
+        if self._empty_in_a_row > MOST_EMPTY_PAGES:
+            raise PagingError(f"the service sent more than {MOST_EMPTY_PAGES} empty pages in a row")
+
+
+def _idempotency(key: str | None) -> dict[str, str]:
+    return {} if key is None else {"Idempotency-Key": key}
+
+
+def _segment(text: str) -> str:
+    """A path segment. What would change the path's meaning is no id.
+
+    Raises:
+        ValueError: It cannot be an id.
+    """
+    if not text.strip("."):
+        raise ValueError("an id must not be empty")
+    return quote(text, safe="@~")
+
+
+def _json_object(answer: Answer) -> JsonObject:
+    try:
+        value = json.loads(answer.body)
+    except (ValueError, RecursionError) as error:
+        raise BadAnswerError("the answer is not JSON: is this the address of the service?") from error
+    if not isinstance(value, dict):
+        raise BadAnswerError("the answer is not a JSON object: is this the address of the service?")
+    return value

@@ -1,0 +1,84 @@
+"""What can go wrong between a client and the service."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+class ClientError(Exception):
+    """Any failure of a call: each kind below is one of these."""
+
+
+class UnreachableError(ClientError):
+    """No answer came: the name, the connection or the wait failed. What was asked may or may not have happened."""
+
+
+class BadAnswerError(ClientError):
+    """An answer came, but not one that this service would give."""
+
+
+class PagingError(ClientError):
+    """A list did not come to an end as lists do."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One field that was refused: where (an RFC 6901 pointer into the request), which rule, and what is wrong."""
+
+    pointer: str
+    code: str
+    detail: str
+
+
+class ApiProblem(ClientError):  # noqa: N818 - RFC 9457 calls it a problem
+    """The service refused the request (RFC 9457).
+
+    Attributes:
+        status: The HTTP status.
+        code: The stable name of the refusal, `http_<status>` when the answer carries none.
+        title: What kind of refusal it is.
+        detail: What was wrong this time, or an empty text.
+        request_id: For the operator, or None.
+        errors: The fields that were refused.
+        members: All members of the answer as it came.
+        retry_after_ms: How long to wait before the next try, or None when the answer does not say.
+    """
+
+    def __init__(self, status: int, members: Mapping[str, Any], retry_after_ms: int | None = None) -> None:
+        self.status = status
+        self.members = members
+        self.code = _text(members.get("code")) or f"http_{status}"
+        self.title = _text(members.get("title")) or _text(members.get("message")) or f"HTTP status {status}"
+        self.detail = _text(members.get("detail"))
+        self.request_id = _text(members.get("request_id")) or None
+        self.errors = _field_errors(members.get("errors"))
+        self.retry_after_ms = retry_after_ms
+        super().__init__(self._sentence())
+
+    def _sentence(self) -> str:
+        fields = "; ".join(f"{error.pointer}: {error.detail or error.code}" for error in self.errors)
+        reason = fields or self.detail or self.title
+        return f"{reason} ({self.status} {self.code})"
+
+
+def problem_from(status: int, body: bytes, retry_after_ms: int | None = None) -> ApiProblem:
+    """The problem in a refusal's body; a body that is no JSON object (a gateway's page) leaves only the status."""
+    try:
+        members = json.loads(body)
+    except (ValueError, RecursionError):
+        members = {}
+    return ApiProblem(status, members if isinstance(members, dict) else {}, retry_after_ms)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _field_errors(value: object) -> tuple[FieldError, ...]:
+    entries = value if isinstance(value, list) else []
+    return tuple(
+        FieldError(_text(entry.get("pointer")), _text(entry.get("code")), _text(entry.get("detail")))
+        for entry in entries
+        if isinstance(entry, dict)
+    )
