@@ -32,7 +32,7 @@ RECORDING_MARGIN_MS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class ExecutionTiming:
-    """Times of a worker, ms: a run's lease, its renewal, and how long a message hides.
+    """Times of a worker, ms: a run's lease, its renewal, how long a message hides, the longest call.
 
     `hide_first`: hide the message for that time as the first act (its queue hides it for an invocation's whole length).
     """
@@ -40,6 +40,7 @@ class ExecutionTiming:
     lease_ms: int = 60_000
     beat_ms: int = 20_000
     visibility_ms: int = 120_000
+    call_limit_ms: int = 60_000
     hide_first: bool = False
 
 
@@ -124,7 +125,7 @@ class ExecuteRun:
         if definition is None:
             raise AssertionError("a job that is gone is never started")
         now_ms = self.records.clock.now_ms()
-        if now_ms + definition.spec.target.timeout_ms + RECORDING_MARGIN_MS > stop_by_ms:
+        if now_ms + self._timeout_ms(definition) + RECORDING_MARGIN_MS > stop_by_ms:
             delivery.come_again_after(0)  # another invocation has the time for it
             return NOT_DONE
         secrets = self.secrets.active(run.tenant, now_ms)
@@ -151,11 +152,14 @@ class ExecuteRun:
         pulse = _Pulse(run, self, delivery)
         outcome = self.caller.call(
             callback(run, definition.spec, secrets, now_ms),
-            deadline_ms=now_ms + definition.spec.target.timeout_ms,
+            deadline_ms=now_ms + self._timeout_ms(definition),
             beat=pulse.beat,
             beat_every_ms=self.timing.beat_ms,
         )
         return self._finish(pulse.run, definition, outcome)
+
+    def _timeout_ms(self, definition: Definition) -> int:
+        return min(definition.spec.target.timeout_ms, self.timing.call_limit_ms)
 
     def _finish(self, run: Run, definition: Definition, outcome: Outcome) -> bool:
         """Record what came of an attempt, as long as it is still the current one."""

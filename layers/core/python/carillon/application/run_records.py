@@ -4,7 +4,6 @@ import logging
 from dataclasses import dataclass, replace
 
 from carillon.domain.admission import Drop, End, Lose, PutBack, lost_for_good, resolve
-from carillon.domain.identity import shard_of
 from carillon.domain.job import Definition, Lane, Priority
 from carillon.domain.messages import WorkMessage
 from carillon.domain.run import Attempt, Run, RunState, ended, finished_attempt, waiting
@@ -30,7 +29,6 @@ class RunRecords:
     runs: RunStore
     clock: Clock
     meter: Meter
-    shards: int
     retention_ms: int
 
     def blank(self, message: WorkMessage, definition: Definition | None, now_ms: int) -> Run:
@@ -44,7 +42,7 @@ class RunRecords:
             generation=message.generation,
             priority=job.priority if job else Priority.NORMAL,
             lane=job.lane if job else Lane.SHORT,
-            shard=job.shard if job else shard_of(message.key.job_id, self.shards),
+            shard=job.shard if job else 0,  # a run whose job is gone never waits
             created_at=now_ms,
             rev=0,
         )

@@ -1,0 +1,74 @@
+# Carillon. `make` lists the targets; each line's comment is its help.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SETUP  := $(VENV)/.ready
+export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
+export JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION := true
+export JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION := true
+export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := true
+export CDK_DISABLE_CLI_TELEMETRY := true
+STAGES := local dev prod small
+SOURCES := layers/core/python cli functions infra tests bench
+
+.DEFAULT_GOAL := help
+.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke deploy destroy clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: $(SETUP) ## Install everything that the project needs, from its lock files
+$(SETUP): requirements/dev.lock package-lock.json pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Carillon needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check "uv==$$(sed -n 's/^uv==\([^ ]*\).*/\1/p' requirements/dev.lock)"
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $(SETUP)
+
+lock: ## Resolve the dependencies anew into the lock files
+	$(BIN)/uv pip compile --quiet --upgrade pyproject.toml --all-extras --universal --generate-hashes --no-annotate --custom-compile-command "make lock" --output-file requirements/dev.lock
+	$(BIN)/uv pip compile --quiet pyproject.toml --constraints requirements/dev.lock --universal --generate-hashes --no-annotate --custom-compile-command "make lock" --output-file requirements/layer.lock
+
+format: $(SETUP) ## Format the code
+	ruff format $(SOURCES)
+	ruff check --fix --quiet $(SOURCES) || true
+
+lint: $(SETUP) ## Check format and lint
+	ruff format --check $(SOURCES)
+	ruff check $(SOURCES)
+
+types: $(SETUP) ## Check types
+	mypy
+
+imports: $(SETUP) ## Check that imports point inwards only
+	lint-imports
+
+unit: $(SETUP) ## Run the tests that need no local AWS
+	pytest -n auto -m "not e2e" -q
+
+e2e: $(SETUP) ## Run the tests against the deployed local stack
+	pytest -m e2e -q
+
+test: unit e2e ## Set up and run all tests
+
+synth: $(SETUP) ## Synthesise every stage, checked by cdk-nag
+	@for stage in $(STAGES); do echo "synth $$stage"; cdk synth --quiet -c stage=$$stage --output build/cdk.out/$$stage || exit 1; done
+
+check: lint types imports test synth ## What CI runs
+
+demo: $(SETUP) ## Local AWS, deploy, jobs that fire; stays up until Ctrl-C
+	carillon demo
+
+smoke: $(SETUP) ## The same without staying: fails unless the callbacks came, verified and recorded
+	carillon smoke
+
+deploy: $(SETUP) ## Deploy into the AWS account of the current credentials: make deploy STAGE=dev
+	cdk deploy -c stage=$(or $(STAGE),dev)
+
+destroy: $(SETUP) ## Remove a deployed stage: make destroy STAGE=dev
+	cdk destroy -c stage=$(or $(STAGE),dev)
+
+clean: ## Remove what was built
+	rm -rf build cdk.out .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,5 @@
+"""Each second, for each shard group: claim, send and confirm what is due."""
+
+from carillon import bootstrap
+
+handler = bootstrap.dispatcher()

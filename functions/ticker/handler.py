@@ -1,0 +1,5 @@
+"""Each minute: extend the range of seconds that have their ticks."""
+
+from carillon import bootstrap
+
+handler = bootstrap.ticker()

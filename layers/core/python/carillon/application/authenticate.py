@@ -1,0 +1,45 @@
+"""Who asks: from the text of an API key to the tenant it belongs to."""
+
+from dataclasses import dataclass, field
+
+from carillon.domain.tenancy import ApiKey, Principal, digest_of, key_id_in
+from carillon.ports import Tenants
+
+CACHED_FOR_MS = 60_000
+"""How long a key is believed without looking again: a revoked key may work for so long."""
+
+MOST_CACHED = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticate:
+    """Checks keys. Mistyped ones are refused without a read, found ones are kept for a minute, unknown ones never."""
+
+    tenants: Tenants
+    _seen: dict[str, tuple[ApiKey, int]] = field(default_factory=dict, repr=False, compare=False)
+
+    def __call__(self, text: str, now_ms: int) -> Principal | None:
+        """The owner of a key, or None: unknown, wrong, expired and revoked keys get the same answer."""
+        key_id = key_id_in(text)
+        if key_id is None:
+            return None
+        key = self._key(key_id, now_ms)
+        if key is None:
+            digest_of(text)  # as long a way as for a known id
+            return None
+        return Principal(key.tenant, key.id, key.scopes) if key.admits(text, now_ms) else None
+
+    def _key(self, key_id: str, now_ms: int) -> ApiKey | None:
+        seen = self._seen.get(key_id)
+        if seen and 0 <= now_ms - seen[1] < CACHED_FOR_MS:
+            return seen[0]
+        key = self.tenants.key(key_id)
+        self._seen.pop(key_id, None)
+        if key:
+            self._remember(key, now_ms)
+        return key
+
+    def _remember(self, key: ApiKey, now_ms: int) -> None:
+        if len(self._seen) >= MOST_CACHED:
+            self._seen.clear()
+        self._seen[key.id] = (key, now_ms)

@@ -1,0 +1,73 @@
+"""A new tenant with its first key and its signing secret."""
+
+from dataclasses import dataclass
+
+from carillon.domain.identity import ulid
+from carillon.domain.signing import new_secret
+from carillon.domain.tenancy import TENANT_ID, ApiKey, Tenant, digest_of, new_key_text
+from carillon.ports import Ids, SigningSecrets, Tenants
+
+_KEY_BYTES = 32
+_SIGNING_BYTES = 32
+_ULID_BYTES = 10
+
+
+class BadTenantError(ValueError):
+    """The text cannot be the id of a tenant."""
+
+
+class TenantExistsError(Exception):
+    """There is a tenant of this id, complete with its secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewTenant:
+    """A new tenant, with the two texts that are shown this once."""
+
+    tenant: Tenant
+    key_id: str
+    key_text: str
+    signing_secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTenant:
+    """Creates tenants. The signing secret comes last: a tenant without one was broken off, and may be created again."""
+
+    tenants: Tenants
+    secrets: SigningSecrets
+    ids: Ids
+
+    def __call__(self, tenant_id: str, mode: str, now_ms: int) -> NewTenant:
+        """Create a tenant.
+
+        Args:
+            tenant_id: 3 to 40 small letters, digits and inner hyphens, a letter first.
+            mode: `live` or `test`; it stands in the key's text and changes nothing else.
+            now_ms: the present, epoch ms.
+
+        Raises:
+            BadTenantError: the id is not of that form.
+            TenantExistsError: there is one of this id.
+        """
+        if not TENANT_ID.fullmatch(tenant_id):
+            raise BadTenantError("a tenant id is 3 to 40 small letters, digits and inner hyphens, a letter first")
+        tenant = Tenant(tenant_id, now_ms)
+        if not self.tenants.create(tenant) and self.secrets.active(tenant_id, now_ms):
+            raise TenantExistsError(tenant_id)
+        key_id, key_text = self._add_key(tenant_id, mode, now_ms)
+        return NewTenant(tenant, key_id, key_text, self._add_secret(tenant_id, now_ms))
+
+    def _add_key(self, tenant_id: str, mode: str, now_ms: int) -> tuple[str, str]:
+        key_id = self._new_id(now_ms)
+        text = new_key_text(mode, key_id, self.ids.secret_bytes(_KEY_BYTES))
+        self.tenants.add_key(ApiKey(key_id, tenant_id, digest_of(text), frozenset({"admin"}), now_ms))
+        return key_id, text
+
+    def _add_secret(self, tenant_id: str, now_ms: int) -> str:
+        text = new_secret(self.ids.secret_bytes(_SIGNING_BYTES))
+        self.secrets.add(tenant_id, f"sec_{self._new_id(now_ms)}", text, now_ms)
+        return text
+
+    def _new_id(self, now_ms: int) -> str:
+        return ulid(now_ms, self.ids.secret_bytes(_ULID_BYTES))
