@@ -114,7 +114,7 @@ def run_name_in(sk: str) -> str | None:
 TENANT_SK: Final = "TENANT"
 KEY_SK: Final = "KEY"
 LEASE_SK: Final = "LEASE"
-SECRET_PREFIX: Final = "SECRET#"
+SECRET_PREFIX: Final = "SECRET#"  # noqa: S105 - the beginning of a key, no secret
 _TENANT_PREFIX: Final = "TENANT#"
 TICKS_KEY: Final = ("TICKS", "COVERED")
 SHARDS_KEY: Final = ("SHARDS", "HIGHEST")

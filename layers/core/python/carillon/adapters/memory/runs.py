@@ -1,0 +1,45 @@
+"""The store of runs in memory."""
+
+from carillon.adapters.memory.state import MemoryState
+from carillon.domain.identity import RunKey
+from carillon.domain.planning import DueRun
+from carillon.domain.run import Run
+from carillon.ports import Refused, RunPage, Saved
+
+
+class MemoryRunStore:
+    """Records of runs."""
+
+    def __init__(self, state: MemoryState) -> None:
+        self._state = state
+
+    def get(self, key: RunKey) -> Run | None:
+        """The record, or None."""
+        with self._state.lock:
+            return self._state.runs[key.job_id].get(key.name)
+
+    def save(self, run: Run, *, seen: int | None) -> Saved | Refused:
+        """Write a record if the stored one still has the rev `seen` (None: if there is none)."""
+        with self._state.lock:
+            stored = self.get(run.key)
+            if (stored.rev if stored else None) == seen:
+                self._state.put_run(run)
+                return Saved(run)
+        return Saved(run) if stored == run else Refused(stored)
+
+    def list_newest(self, job_id: str, limit: int, before: str | None) -> RunPage:
+        """A job's runs, newest nominal time first, from before the name given."""
+        with self._state.lock:
+            runs = self._state.runs[job_id]
+            names = sorted((name for name in runs if before is None or name < before), reverse=True)
+            page = tuple(runs[name] for name in names[:limit])
+        return RunPage(page, page[-1].key.name if len(names) > limit else None)
+
+    def leave_index(self, entry: DueRun) -> bool:
+        """Take a waiting run out of the due index if it still waits with the entry's wait number."""
+        with self._state.lock:
+            stored = self._state.runs[entry.job_id].get(entry.name)
+            if stored is None or stored.next_fire_time is None or stored.wait != entry.wait:
+                return False
+            self._state.hand_over((entry.job_id, entry.name))
+            return True

@@ -1,0 +1,114 @@
+"""All that the memory stores hold, and the record of what the due index has to show."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from threading import RLock
+
+from carillon.adapters.store_rules import due_job, due_run
+from carillon.domain.job import Job, JobSpec
+from carillon.domain.planning import DueEntry, DueJob, DueRun, UnreadableEntry
+from carillon.domain.run import Run
+from carillon.domain.tenancy import ApiKey, Tenant
+from carillon.ports import Clock, GroupLease
+
+ItemKey = tuple[str, str]
+"""The job id, and the name of the run or nothing: sorts as the tables' keys do."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexChange:
+    """At an instant (epoch ms) the entry of an item became this one (None: it left the index)."""
+
+    at_ms: int
+    key: ItemKey
+    entry: DueEntry | None
+    next_fire_time: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """What was kept of something that nobody could read."""
+
+    key: str
+    body: str
+    reason: str
+
+
+@dataclass(slots=True)
+class TickRange:
+    """Who extends the covered range of seconds, and how far it reaches."""
+
+    owner: str = ""
+    lease_until: int = 0
+    covered_until: int = 0
+
+
+@dataclass(slots=True)
+class MemoryState:
+    """The tables. Whoever reads more than one value, or writes, holds `lock`."""
+
+    clock: Clock
+    lock: RLock = field(default_factory=RLock)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    specs: dict[str, JobSpec] = field(default_factory=dict)
+    names: dict[tuple[str, str], str] = field(default_factory=dict)
+    runs: defaultdict[str, dict[str, Run]] = field(default_factory=lambda: defaultdict(dict))
+    handed_over: set[ItemKey] = field(default_factory=set)
+    index_changes: list[IndexChange] = field(default_factory=list)
+    unreadable: dict[ItemKey, UnreadableEntry] = field(default_factory=dict)
+    set_aside: list[SetAside] = field(default_factory=list)
+    leases: dict[int, GroupLease] = field(default_factory=dict)
+    shards: int = 0
+    ticks: TickRange = field(default_factory=TickRange)
+    tenants: dict[str, Tenant] = field(default_factory=dict)
+    api_keys: dict[str, ApiKey] = field(default_factory=dict)
+
+    def put_job(self, job: Job) -> None:
+        """Store the hot half of a job, and what the due index shows of it."""
+        before = self.jobs.get(job.id)
+        self.jobs[job.id] = job
+        self._show((job.id, ""), due_job(before) if before else None, due_job(job))
+
+    def remove_job(self, job_id: str) -> None:
+        """Remove the hot half of a job, as TTL does."""
+        before = self.jobs.pop(job_id, None)
+        self._show((job_id, ""), due_job(before) if before else None, None)
+
+    def put_run(self, run: Run) -> None:
+        """Store a run, and what the due index shows of it."""
+        key = (run.key.job_id, run.key.name)
+        before = self.entry_of(key)
+        self.handed_over.discard(key)
+        self.runs[run.key.job_id][run.key.name] = run
+        self._show(key, before, due_run(run))
+
+    def hand_over(self, key: ItemKey) -> None:
+        """Take a waiting run out of the due index."""
+        before = self.entry_of(key)
+        self.handed_over.add(key)
+        self._show(key, before, None)
+
+    def plant_unreadable(self, entry: UnreadableEntry, next_fire_time: int) -> None:
+        """Put something into the due index that is no job and no run."""
+        with self.lock:
+            key = (entry.pk, entry.sk)
+            self.unreadable[key] = entry
+            self.index_changes.append(IndexChange(self.clock.now_ms(), key, entry, next_fire_time))
+
+    def remove_unreadable(self, entry: UnreadableEntry) -> bool:
+        """Take it out again. False when it is gone already."""
+        key = (entry.pk, entry.sk)
+        if self.unreadable.pop(key, None) is None:
+            return False
+        self.index_changes.append(IndexChange(self.clock.now_ms(), key, None))
+        return True
+
+    def entry_of(self, key: ItemKey) -> DueRun | None:
+        """What an index without lag shows of a run."""
+        run = self.runs[key[0]].get(key[1])
+        return due_run(run) if run and key not in self.handed_over else None
+
+    def _show(self, key: ItemKey, before: DueJob | DueRun | None, after: DueJob | DueRun | None) -> None:
+        if before != after:
+            fires_at = after.next_fire_time if after else 0
+            self.index_changes.append(IndexChange(self.clock.now_ms(), key, after, fires_at))

@@ -1,0 +1,48 @@
+"""All ports in memory, over one state."""
+
+from dataclasses import dataclass, field
+
+from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedger, MemoryTickLedger
+from carillon.adapters.memory.due import MemoryDueIndex
+from carillon.adapters.memory.edges import MemoryClock, RecordingMeter, SequentialIds
+from carillon.adapters.memory.jobs import MemoryJobStore
+from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
+from carillon.adapters.memory.runs import MemoryRunStore
+from carillon.adapters.memory.state import MemoryState
+from carillon.adapters.memory.tenants import MemoryQuarantine, MemorySigningSecrets, MemoryTenants
+
+
+@dataclass(slots=True)
+class MemoryWorld:
+    """A whole world in memory, by its clock and its seed."""
+
+    clock: MemoryClock = field(default_factory=MemoryClock)
+    seed: int = 0
+    state: MemoryState = field(init=False)
+    ids: SequentialIds = field(init=False)
+    meter: RecordingMeter = field(init=False, default_factory=RecordingMeter)
+    jobs: MemoryJobStore = field(init=False)
+    runs: MemoryRunStore = field(init=False)
+    due: MemoryDueIndex = field(init=False)
+    leases: MemoryGroupLeases = field(init=False)
+    shards: MemoryShardLedger = field(init=False)
+    ticks: MemoryTickLedger = field(init=False)
+    tick_queue: MemoryTickQueue = field(init=False)
+    work_queues: MemoryWorkQueues = field(init=False)
+    tenants: MemoryTenants = field(init=False)
+    secrets: MemorySigningSecrets = field(init=False, default_factory=MemorySigningSecrets)
+    quarantine: MemoryQuarantine = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.state = MemoryState(self.clock)
+        self.ids = SequentialIds(self.seed)
+        self.jobs = MemoryJobStore(self.state)
+        self.runs = MemoryRunStore(self.state)
+        self.due = MemoryDueIndex(self.state)
+        self.leases = MemoryGroupLeases(self.state)
+        self.shards = MemoryShardLedger(self.state)
+        self.ticks = MemoryTickLedger(self.state)
+        self.tick_queue = MemoryTickQueue(self.clock)
+        self.work_queues = MemoryWorkQueues(self.clock)
+        self.tenants = MemoryTenants(self.state)
+        self.quarantine = MemoryQuarantine(self.state)
