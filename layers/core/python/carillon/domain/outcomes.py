@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"})
 MOST_EXCERPT_BYTES = 4 * 1024
 MOST_KEPT_VALUE_CHARACTERS = 1024
 KEPT_HEADERS = ("content-type", "content-length", "retry-after", "date", "location", "server-timing")
