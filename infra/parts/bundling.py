@@ -1,0 +1,128 @@
+"""Builds the dependency layer from its lock file: without Docker, and only when the lock or the platform changed."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from infra.parts.sources import ROOT, Sources
+
+if TYPE_CHECKING:
+    from infra.stages import Stage
+
+LOCK_FILE = ROOT / "requirements" / "layer.lock"
+CACHE = ROOT / "build" / "layers"
+PYTHON_VERSION = "3.13"
+
+# botocore carries the models of all services, 29 MB of them; these are the ones that Carillon calls.
+KEPT_AWS_SERVICES = frozenset({"dynamodb", "kms", "sqs"})
+
+# Raise it when this file makes another layer of the same lock.
+RECIPE = "1"
+
+
+@dataclass(frozen=True)
+class Platform:
+    """For which interpreter packages are chosen."""
+
+    name: str
+    """Tells apart what must not be mixed, such as `aarch64-manylinux2014-3.13`."""
+
+    uv_options: tuple[str, ...]
+    """How uv is told."""
+
+
+def lambda_platform(architecture: str) -> Platform:
+    """The platform of the functions in AWS."""
+    machine = {"arm64": "aarch64", "x86_64": "x86_64"}[architecture]
+    return Platform(
+        name=f"{machine}-manylinux2014-{PYTHON_VERSION}",
+        uv_options=("--python-platform", f"{machine}-manylinux2014", "--python-version", PYTHON_VERSION),
+    )
+
+
+def host_platform() -> Platform:
+    """The platform of the running interpreter, under which the local AWS runs the functions too."""
+    return Platform(
+        name=f"{sysconfig.get_platform()}-{sys.version_info.major}.{sys.version_info.minor}",
+        uv_options=("--python", sys.executable),
+    )
+
+
+def platform_of(stage: Stage) -> Platform:
+    """The platform for which a stage's dependencies are built."""
+    return host_platform() if stage.dependencies_for == "host" else lambda_platform(stage.architecture)
+
+
+def bundled_sources(stage: Stage) -> Sources:
+    """The project's sources, with the dependency layer for the stage's platform built if it was not yet.
+
+    Raises:
+        subprocess.CalledProcessError: The packages could not be fetched, or one does not match its hash.
+    """
+    platform = platform_of(stage)
+    key = layer_key(LOCK_FILE.read_bytes(), platform)
+    folder = CACHE / platform.name / key[:16]
+    if not folder.exists():
+        _build(folder, platform)
+    return Sources(dependencies=folder, dependencies_key=key)
+
+
+def layer_key(lock: bytes, platform: Platform) -> str:
+    """A hash that changes when the layer's content would."""
+    recipe = "\n".join((RECIPE, platform.name, *sorted(KEPT_AWS_SERVICES))).encode()
+    return hashlib.sha256(recipe + b"\n" + lock).hexdigest()
+
+
+def _build(folder: Path, platform: Platform) -> None:
+    """Make the layer beside its place and move it there whole, so that a build cut short leaves no half layer."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(mkdtemp(dir=folder.parent, prefix=".unfinished-"))
+    try:
+        install(unfinished / "python", platform)
+        prune(unfinished / "python")
+        _move(unfinished, folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _move(unfinished: Path, folder: Path) -> None:
+    try:
+        unfinished.rename(folder)
+    except OSError:
+        if not folder.exists():  # else another build was first, with the same content
+            raise
+
+
+def install(target: Path, platform: Platform) -> None:
+    """Install the locked packages into a folder: wheels only, each checked against its hash."""
+    options = (
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--no-deps",
+        "--link-mode",
+        "copy",
+        "--target",
+        str(target),
+    )
+    subprocess.run(  # noqa: S603 - fixed program, arguments from this file
+        [sys.executable, "-m", "uv", "pip", "install", "--quiet", *options, *platform.uv_options, "-r", str(LOCK_FILE)],
+        check=True,
+    )
+
+
+def prune(packages: Path) -> None:
+    """Remove what functions never load: models of AWS services that are not called, and console scripts."""
+    shutil.rmtree(packages / "bin", ignore_errors=True)
+    models = packages / "botocore" / "data"
+    for model in models.iterdir() if models.exists() else ():
+        if model.is_dir() and model.name not in KEPT_AWS_SERVICES:
+            shutil.rmtree(model)

@@ -1,0 +1,278 @@
+"""The seven functions: their settings, their rights and what feeds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as event_sources
+from carillon.adapters.dynamodb import keys
+from carillon.entrypoint.settings import (
+    ApiSettings,
+    DeadLettersSettings,
+    DispatcherSettings,
+    Lane,
+    RetentionSettings,
+    TickerSettings,
+    WorkerSettings,
+)
+
+from infra.parts.function import CarillonFunction, FunctionFactory, Spec
+from infra.parts.storage import Storage, index_arn, stream_arn
+
+if TYPE_CHECKING:
+    from constructs import Construct
+
+    from infra.parts.queues import Queues
+    from infra.parts.sources import Sources
+    from infra.stages import Stage
+
+READ = ("dynamodb:GetItem", "dynamodb:Query")
+WRITE = ("dynamodb:PutItem", "dynamodb:UpdateItem")
+
+FOLLOW_STREAM = (
+    "dynamodb:DescribeStream",
+    "dynamodb:GetRecords",
+    "dynamodb:GetShardIterator",
+    "dynamodb:ListStreams",
+)
+
+BATCH = 10
+SHORT_CALL_SECONDS = 60
+LONG_CALL_SECONDS = 840
+
+# Items that DynamoDB's own clean-up removed; what people or functions delete does not concern the retention function.
+REMOVED_BY_TTL = lambda_.FilterCriteria.filter(
+    {
+        "eventName": lambda_.FilterRule.is_equal("REMOVE"),
+        "userIdentity": {
+            "type": lambda_.FilterRule.is_equal("Service"),
+            "principalId": lambda_.FilterRule.is_equal("dynamodb.amazonaws.com"),
+        },
+    }
+)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What the functions work on."""
+
+    storage: Storage
+    queues: Queues
+
+
+class Functions(FunctionFactory):
+    """All functions of a stage."""
+
+    def __init__(self, scope: Construct, stage: Stage, sources: Sources, ground: Ground) -> None:
+        super().__init__(scope, "Functions", stage, sources)
+        self._storage = ground.storage
+        self._queues = ground.queues
+        self._tables = {"jobs_table": self._storage.jobs.table_name, "control_table": self._storage.control.table_name}
+        self._queue_urls = {f"{work.name}_queue_url": work.queue.queue_url for work in self._queues.work}
+        self.api = self._api()
+        self.ticker = self._ticker()
+        self.dispatcher = self._dispatcher()
+        self.worker = self._worker()
+        self.long_worker = self._long_worker()
+        self.dead_letters = self._dead_letters()
+        self.retention = self._retention()
+
+    @property
+    def all(self) -> tuple[CarillonFunction, ...]:
+        """Every function, in the order of a job's way through them."""
+        return (
+            self.api,
+            self.ticker,
+            self.dispatcher,
+            self.worker,
+            self.long_worker,
+            self.dead_letters,
+            self.retention,
+        )
+
+    def _api(self) -> CarillonFunction:
+        function = self._make(
+            "Api",
+            Spec(
+                service="api",
+                folder="api",
+                description="Answers Carillon's HTTP API",
+                settings=ApiSettings(
+                    stage=self.stage.name,
+                    **self._tables,
+                    shards=self.stage.shards,
+                    retention_days=self.stage.retention_days,
+                    allow_loopback_targets=self.stage.allow_loopback_targets,
+                ),
+                memory_mb=512,
+                timeout_seconds=25,  # API Gateway gives up after 30
+            ),
+        )
+        everything = (*READ, *WRITE, "dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:DeleteItem")
+        function.allow(everything, self._storage.jobs.table_arn, self._storage.control.table_arn)
+        function.allow(("dynamodb:Query",), self._index(keys.BY_TENANT_INDEX), self._index(keys.DEAD_INDEX))
+        return function
+
+    def _ticker(self) -> CarillonFunction:
+        function = self._make(
+            "Ticker",
+            Spec(
+                service="ticker",
+                folder="ticker",
+                description="Sends the ticks of the coming two minutes",
+                settings=TickerSettings(
+                    stage=self.stage.name,
+                    control_table=self._storage.control.table_name,
+                    tick_queue_url=self._queues.ticks.queue_url,
+                    groups=self.stage.groups,
+                ),
+                memory_mb=256,
+                timeout_seconds=30,
+            ),
+        )
+        function.allow(("dynamodb:GetItem", "dynamodb:UpdateItem"), self._storage.control.table_arn)
+        function.allow(("sqs:SendMessage",), self._queues.ticks.queue_arn)
+        return function
+
+    def _dispatcher(self) -> CarillonFunction:
+        function = self._make(
+            "Dispatcher",
+            Spec(
+                service="dispatcher",
+                folder="dispatcher",
+                description="Claims what is due, sends it to the work queues and confirms it",
+                settings=DispatcherSettings(
+                    stage=self.stage.name,
+                    **self._tables,
+                    **self._queue_urls,
+                    groups=self.stage.groups,
+                    shards=self.stage.shards,
+                    look_ahead_seconds=self.stage.look_ahead_seconds,
+                    retention_days=self.stage.retention_days,
+                ),
+                memory_mb=1024,
+                timeout_seconds=55,  # less than the visibility of a tick
+            ),
+        )
+        function.allow(("dynamodb:Query",), self._index(keys.DUE_INDEX))
+        function.allow(WRITE, self._storage.jobs.table_arn)
+        function.allow(("dynamodb:GetItem", "dynamodb:UpdateItem"), self._storage.control.table_arn)
+        function.allow(("sqs:SendMessage",), *(work.queue.queue_arn for work in self._queues.work))
+        cap = self.stage.concurrency.dispatcher
+        function.consume("Ticks", self._queues.ticks, batch_size=1, max_concurrency=cap)
+        return function
+
+    def _worker(self) -> CarillonFunction:
+        function = self._calling("Worker", "worker", "short", timeout_seconds=90)
+        caps = self.stage.concurrency
+        for work, cap in (
+            (self._queues.high, caps.high),
+            (self._queues.normal, caps.normal),
+            (self._queues.low, caps.low),
+        ):
+            function.allow(("sqs:ChangeMessageVisibility",), work.queue.queue_arn)
+            function.consume(work.name.capitalize(), work.queue, batch_size=BATCH, max_concurrency=cap)
+        return function
+
+    def _long_worker(self) -> CarillonFunction:
+        function = self._calling("LongWorker", "long_worker", "long", timeout_seconds=900)
+        queue = self._queues.long.queue
+        function.allow(("sqs:ChangeMessageVisibility",), queue.queue_arn)
+        function.consume("Long", queue, batch_size=1, max_concurrency=self.stage.concurrency.long)
+        return function
+
+    def _calling(self, construct_id: str, service: str, lane: Lane, timeout_seconds: int) -> CarillonFunction:
+        """A function that starts runs and calls their targets."""
+        function = self._make(
+            construct_id,
+            Spec(
+                service=service,
+                folder="worker",
+                description=f"Starts due runs and calls their targets ({lane} calls)",
+                settings=WorkerSettings(
+                    stage=self.stage.name,
+                    **self._tables,
+                    **self._queue_urls,
+                    secrets_key_id=self._storage.secrets_key.key_id,
+                    shards=self.stage.shards,
+                    retention_days=self.stage.retention_days,
+                    allow_loopback_targets=self.stage.allow_loopback_targets,
+                    lane=lane,
+                    call_seconds_limit=SHORT_CALL_SECONDS if lane == "short" else LONG_CALL_SECONDS,
+                    side_by_side=BATCH if lane == "short" else 1,
+                ),
+                memory_mb=512,
+                timeout_seconds=timeout_seconds,
+            ),
+        )
+        function.allow((*READ, *WRITE), self._storage.jobs.table_arn)
+        function.allow(("dynamodb:GetItem",), self._storage.control.table_arn)
+        function.allow(("kms:Decrypt",), self._storage.secrets_key.key_arn)
+        return function
+
+    def _dead_letters(self) -> CarillonFunction:
+        urls = {f"{work.name}_dead_letter_url": work.dead_letters.queue_url for work in self._queues.work}
+        function = self._make(
+            "DeadLetters",
+            Spec(
+                service="dead_letters",
+                folder="dead_letters",
+                description="Settles runs whose messages SQS gave up",
+                settings=DeadLettersSettings(
+                    stage=self.stage.name, **self._tables, **urls, retention_days=self.stage.retention_days
+                ),
+                memory_mb=256,
+                timeout_seconds=60,
+            ),
+        )
+        function.allow((*READ, *WRITE), self._storage.jobs.table_arn)
+        function.allow(("dynamodb:PutItem",), self._storage.control.table_arn)
+        cap = self.stage.concurrency.dead_letters
+        for work in self._queues.work:
+            function.allow(("sqs:ChangeMessageVisibility",), work.dead_letters.queue_arn)
+            function.consume(work.name.capitalize(), work.dead_letters, batch_size=BATCH, max_concurrency=cap)
+        return function
+
+    def _retention(self) -> CarillonFunction:
+        function = self._make(
+            "Retention",
+            Spec(
+                service="retention",
+                folder="retention",
+                description="Clears what belonged to a job that TTL removed",
+                settings=RetentionSettings(stage=self.stage.name, **self._tables),
+                memory_mb=256,
+                timeout_seconds=60,
+            ),
+        )
+        jobs = self._storage.jobs.table_arn
+        function.allow(("dynamodb:Query", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"), jobs)
+        function.allow(("dynamodb:GetItem", "dynamodb:DeleteItem"), self._storage.control.table_arn)
+        self._follow_removals(function)
+        return function
+
+    def _follow_removals(self, function: CarillonFunction) -> None:
+        """Feed the TTL removals of the jobs table to a function; a record that keeps failing blocks nobody for long."""
+        stream = stream_arn(self._storage.jobs)
+        function.allow(FOLLOW_STREAM, stream)
+        lambda_.EventSourceMapping(
+            function,
+            "Removals",
+            target=function.function,
+            event_source_arn=stream,
+            starting_position=lambda_.StartingPosition.TRIM_HORIZON,
+            batch_size=100,
+            filters=[REMOVED_BY_TTL],
+            bisect_batch_on_error=True,
+            report_batch_item_failures=True,
+            retry_attempts=5,
+            on_failure=event_sources.SqsDlq(self._queues.failed_removals),
+        )
+
+    def _make(self, construct_id: str, spec: Spec) -> CarillonFunction:
+        return CarillonFunction(self, construct_id, spec)
+
+    def _index(self, name: str) -> str:
+        return index_arn(self._storage.jobs, name)

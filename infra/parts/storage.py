@@ -1,0 +1,135 @@
+"""The two tables, and the key that wraps the tenants' signing secrets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import Aws, RemovalPolicy
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from carillon.adapters.dynamodb import keys
+from constructs import Construct
+
+if TYPE_CHECKING:
+    from infra.stages import Stage
+
+# What the account's own administrators may be allowed by IAM. The usual `kms:*` would also hand out whatever KMS adds.
+KEY_ADMINISTRATION = (
+    "kms:CancelKeyDeletion",
+    "kms:CreateGrant",
+    "kms:Decrypt",
+    "kms:DescribeKey",
+    "kms:DisableKey",
+    "kms:DisableKeyRotation",
+    "kms:EnableKey",
+    "kms:EnableKeyRotation",
+    "kms:Encrypt",
+    "kms:GenerateDataKey",
+    "kms:GetKeyPolicy",
+    "kms:GetKeyRotationStatus",
+    "kms:ListGrants",
+    "kms:ListKeyPolicies",
+    "kms:ListKeyRotations",
+    "kms:ListResourceTags",
+    "kms:PutKeyPolicy",
+    "kms:RevokeGrant",
+    "kms:RotateKeyOnDemand",
+    "kms:ScheduleKeyDeletion",
+    "kms:TagResource",
+    "kms:UntagResource",
+    "kms:UpdateKeyDescription",
+)
+
+
+class Storage(Construct):
+    """What outlives every function: jobs and runs, tenants and leases, the secrets' key."""
+
+    def __init__(self, scope: Construct, construct_id: str, stage: Stage) -> None:
+        super().__init__(scope, construct_id)
+        self._removal = RemovalPolicy.RETAIN if stage.protect_data else RemovalPolicy.DESTROY
+        self._protected = stage.protect_data
+        self.jobs = self._table("Jobs", stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES)
+        self.control = self._table("Control")
+        self._add_indexes()
+        self.secrets_key = self._key()
+
+    def _table(self, construct_id: str, stream: dynamodb.StreamViewType | None = None) -> dynamodb.Table:
+        return dynamodb.Table(
+            self,
+            construct_id,
+            partition_key=_text(keys.PK),
+            sort_key=_text(keys.SK),
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            encryption=dynamodb.TableEncryption.AWS_MANAGED,
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=True
+            ),
+            stream=stream,
+            time_to_live_attribute=keys.EXPIRES_AT,
+            deletion_protection=self._protected,
+            removal_policy=self._removal,
+        )
+
+    def _add_indexes(self) -> None:
+        """The three ways to find jobs and runs other than by their key; items without the key attributes are not in."""
+        self.jobs.add_global_secondary_index(
+            index_name=keys.DUE_INDEX,
+            partition_key=_number(keys.SHARD),
+            sort_key=_number(keys.NEXT_FIRE_TIME),
+            projection_type=dynamodb.ProjectionType.INCLUDE,
+            non_key_attributes=list(keys.DUE_PROJECTION),
+        )
+        self.jobs.add_global_secondary_index(
+            index_name=keys.BY_TENANT_INDEX,
+            partition_key=_text(keys.TENANT),
+            sort_key=_text(keys.LISTED),
+            projection_type=dynamodb.ProjectionType.INCLUDE,
+            non_key_attributes=list(keys.BY_TENANT_PROJECTION),
+        )
+        self.jobs.add_global_secondary_index(
+            index_name=keys.DEAD_INDEX,
+            partition_key=_text(keys.DEAD_TENANT),
+            sort_key=_number(keys.DEAD_AT),
+            projection_type=dynamodb.ProjectionType.KEYS_ONLY,
+        )
+
+    def _key(self) -> kms.Key:
+        administrators = iam.PolicyStatement(
+            sid="LetIamPoliciesOfThisAccountGovern",
+            principals=[iam.AccountRootPrincipal()],
+            actions=list(KEY_ADMINISTRATION),
+            resources=["*"],  # in a key's policy: this key
+        )
+        return kms.Key(
+            self,
+            "SecretsKey",
+            description=f"Wraps the signing secrets of Carillon's tenants ({Aws.STACK_NAME})",
+            enable_key_rotation=True,
+            policy=iam.PolicyDocument(statements=[administrators]),
+            removal_policy=self._removal,
+        )
+
+
+def index_arn(table: dynamodb.Table, index: str) -> str:
+    """The ARN of one index of a table: named, so that no grant needs a wildcard."""
+    return f"{table.table_arn}/index/{index}"
+
+
+def stream_arn(table: dynamodb.Table) -> str:
+    """The ARN of a table's change stream.
+
+    Raises:
+        ValueError: The table has none.
+    """
+    if table.table_stream_arn is None:
+        raise ValueError(f"{table.node.path} has no stream")
+    return table.table_stream_arn
+
+
+def _text(name: str) -> dynamodb.Attribute:
+    return dynamodb.Attribute(name=name, type=dynamodb.AttributeType.STRING)
+
+
+def _number(name: str) -> dynamodb.Attribute:
+    return dynamodb.Attribute(name=name, type=dynamodb.AttributeType.NUMBER)

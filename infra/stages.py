@@ -1,0 +1,166 @@
+"""Everything that differs between deployments, in one typed place.
+
+Pure Python without the CDK, so that tools may read a stage without starting it.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from typing import Literal
+
+DEFAULT_STAGE = "dev"
+
+Architecture = Literal["arm64", "x86_64"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concurrency:
+    """How many invocations each event source mapping may have running at once (2, Lambda's minimum, to 1000)."""
+
+    dispatcher: int
+    """For the tick queue. At least twice the number of groups: one works while the next ones look and leave."""
+
+    high: int
+    """For the high queue; each invocation handles up to ten runs side by side."""
+
+    normal: int
+    """For the normal queue; likewise."""
+
+    low: int
+    """For the low queue; likewise."""
+
+    long: int
+    """For the long queue; each invocation handles one run."""
+
+    dead_letters: int = 2
+    """For each of the four dead-letter queues, which are empty in ordinary times."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One deployment's settings."""
+
+    name: str
+    """Stands in the stack's name (`Carillon-<name>`), in logs and in API keys."""
+
+    shards: int
+    """Onto how many shards new jobs are hashed. May be raised at any time, never lowered."""
+
+    groups: int
+    """How many shard groups (and so dispatchers at a time) share the shards."""
+
+    look_ahead_seconds: int = 60
+    """How long before its time an occurrence may be claimed (0 to 900)."""
+
+    retention_days: int
+    """How long ended jobs and runs are kept."""
+
+    concurrency: Concurrency
+    """Caps of the event source mappings."""
+
+    log_retention_days: Literal[1, 7, 30, 90]
+    """How long CloudWatch keeps the functions' and the API's logs."""
+
+    log_level: Literal["DEBUG", "INFO", "WARN"] = "INFO"
+    """The least severe log line of the functions that is kept."""
+
+    api_requests_per_second: int
+    """Steady rate at which API Gateway lets requests through before it answers 429."""
+
+    api_burst: int
+    """How many requests may come at once beyond the steady rate."""
+
+    protect_data: bool
+    """Whether tables, key, logs and stack refuse deletion, and the first three outlive a stack that is removed."""
+
+    alarm_email: str | None = None
+    """Who is told of alarms. None: alarms change state in CloudWatch and tell nobody."""
+
+    tracing: bool = False
+    """Whether the functions send X-Ray traces (billed per trace)."""
+
+    allow_loopback_targets: bool = False
+    """Whether `http` and loopback targets are accepted. True only where the whole stage runs on one machine."""
+
+    refuse_plain_http: bool = True
+    """Whether queues refuse requests without TLS. False only for the local AWS, which speaks plain HTTP."""
+
+    dependencies_for: Literal["lambda", "host"] = "lambda"
+    """For which platform the dependency layer is built: Lambda's, or this machine, where the local AWS runs them."""
+
+    architecture: Architecture = "arm64"
+    """Processor architecture of the functions."""
+
+
+def host_architecture() -> Architecture:
+    """The architecture of this machine, in Lambda's words."""
+    return "arm64" if platform.machine().lower() in {"arm64", "aarch64"} else "x86_64"
+
+
+LOCAL = Stage(
+    name="local",
+    shards=2,
+    groups=1,
+    retention_days=7,
+    concurrency=Concurrency(dispatcher=2, high=4, normal=4, low=2, long=2),
+    log_retention_days=1,
+    api_requests_per_second=1000,
+    api_burst=1000,
+    protect_data=False,
+    allow_loopback_targets=True,
+    refuse_plain_http=False,
+    dependencies_for="host",
+    architecture=host_architecture(),
+)
+
+# A new AWS account has ten concurrent executions. Five busy mappings at the smallest cap that Lambda takes make ten;
+# the API, the ticker and the dead-letter mappings live from the dispatcher's, which is done in milliseconds.
+DEV = Stage(
+    name="dev",
+    shards=8,
+    groups=1,
+    retention_days=7,
+    concurrency=Concurrency(dispatcher=2, high=2, normal=2, low=2, long=2),
+    log_retention_days=7,
+    api_requests_per_second=20,
+    api_burst=40,
+    protect_data=False,
+)
+
+SMALL = Stage(
+    name="small",
+    shards=8,
+    groups=1,
+    retention_days=30,
+    concurrency=Concurrency(dispatcher=4, high=20, normal=40, low=10, long=20),
+    log_retention_days=30,
+    api_requests_per_second=100,
+    api_burst=200,
+    protect_data=True,
+)
+
+PROD = Stage(
+    name="prod",
+    shards=64,
+    groups=4,
+    retention_days=30,
+    concurrency=Concurrency(dispatcher=16, high=150, normal=250, low=100, long=200),
+    log_retention_days=90,
+    api_requests_per_second=1000,
+    api_burst=2000,
+    protect_data=True,
+)
+
+STAGES = {stage.name: stage for stage in (LOCAL, DEV, SMALL, PROD)}
+
+
+def stage_named(name: str) -> Stage:
+    """The stage of that name.
+
+    Raises:
+        ValueError: There is none; the message lists those that exist.
+    """
+    if name not in STAGES:
+        raise ValueError(f"stage is {name!r}; allowed: {', '.join(STAGES)}")
+    return STAGES[name]
