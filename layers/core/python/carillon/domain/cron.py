@@ -190,6 +190,8 @@ def _day_number(year: int, month: int, day: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Cron:
+    if len(text) > LONGEST_EXPRESSION:
+        raise ScheduleError("cron", "too long", f"at most {LONGEST_EXPRESSION} characters")
     expression = _BLANKS.sub(" ", text.strip(" \t"))
     minute, hour, month_day, month, week_day = _split(expression)
     hours = cron_fields.plain_field(cron_fields.HOUR, hour)
@@ -210,8 +212,6 @@ def _parse(text: str) -> Cron:
 
 def _split(expression: str) -> list[str]:
     """The five fields in capital letters, an alias replaced, `?` written as the `*` that it means."""
-    if len(expression) > LONGEST_EXPRESSION:
-        raise ScheduleError("cron", "too long", f"at most {LONGEST_EXPRESSION} characters")
     if not expression.isascii() or not expression.isprintable():
         raise ScheduleError("cron", "has characters that no cron expression has", "ASCII, fields apart by blanks")
     if expression.startswith("@"):

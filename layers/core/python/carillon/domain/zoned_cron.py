@@ -105,11 +105,11 @@ class ZonedCron:
         return span.end_s + span.offset_s
 
     def _made_up_until(self, span: Span) -> int:
-        """The local second at which the gap behind this span ends, if its times are made up."""
+        """The local second at which the gap behind this span ends, if its times are made up; else as `_valid_until`."""
         makes_up = self.gap == "shift" and not self.cron.follows_clock
         if makes_up and 0 < span.offset_after_s - span.offset_s <= LONGEST_GAP_S:
             return span.end_s + span.offset_after_s
-        return span.end_s + span.offset_s
+        return self._valid_until(span)
 
 
 def _within_calendar(second: int) -> int | None:
