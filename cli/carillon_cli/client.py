@@ -100,13 +100,13 @@ class Client:
         """All runs of a job, newest first. Filter: `state`."""
         return self._items(f"/v1/jobs/{_segment(job_id)}/runs", filters)
 
-    def first_jobs(self, most: int, filters: Filters | None = None) -> Page:
-        """The newest jobs, no more than so many (1 or more), as one page. The filter `cursor` goes on from a page."""
-        return self._first("/v1/jobs", most, filters)
+    def first_jobs(self, filters: Filters | None = None, most: int | None = None) -> Page:
+        """The newest jobs, `most` of them (1 or more) or all, as one page. The filter `cursor` goes on from a page."""
+        return self._first("/v1/jobs", filters, most)
 
-    def first_runs(self, job_id: str, most: int, filters: Filters | None = None) -> Page:
-        """The newest runs of a job, no more than so many (1 or more), as one page."""
-        return self._first(f"/v1/jobs/{_segment(job_id)}/runs", most, filters)
+    def first_runs(self, job_id: str, filters: Filters | None = None, most: int | None = None) -> Page:
+        """The newest runs of a job, `most` of them (1 or more) or all, as one page."""
+        return self._first(f"/v1/jobs/{_segment(job_id)}/runs", filters, most)
 
     def pages(self, path: str, filters: Filters | None = None, most: int | None = None) -> Iterator[Page]:
         """The pages of a list, to its end or until `most` items came. Empty pages are followed.
@@ -140,7 +140,7 @@ class Client:
         for page in self.pages(path, filters):
             yield from page.items
 
-    def _first(self, path: str, most: int, filters: Filters | None) -> Page:
+    def _first(self, path: str, filters: Filters | None, most: int | None) -> Page:
         pages = list(self.pages(path, filters, most))
         return Page(tuple(item for page in pages for item in page.items), pages[-1].next_cursor)
 

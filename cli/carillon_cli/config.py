@@ -8,6 +8,7 @@ import json
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
@@ -30,12 +31,30 @@ class Connection:
     api_key: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
 class Service:
-    """What a command gets: the client, and whether the caller wants JSON."""
+    """What a command gets: the client, made when it is first needed, and whether the caller wants JSON."""
 
-    client: Client
-    as_json: bool
+    def __init__(self, flags: Mapping[str, str | None], *, as_json: bool) -> None:
+        self.as_json = as_json
+        self._flags = flags
+        self._client: Client | None = None
+
+    @property
+    def client(self) -> Client:
+        """The client of the service that the flags, the environment or a profile name.
+
+        Raises:
+            click.UsageError: They name none.
+        """
+        if self._client is None:
+            connection = resolve(self._flags, os.environ)
+            self._client = Client(connection.url, connection.api_key)
+        return self._client
+
+    def close(self) -> None:
+        """Close the client's connections."""
+        if self._client is not None:
+            self._client.close()
 
 
 def resolve(flags: Mapping[str, str | None], environ: Mapping[str, str]) -> Connection:
@@ -137,9 +156,8 @@ def uses_service(*, url_is_target: bool = False) -> Callable[[Callable[..., None
         @wraps(function)
         def command(*args: Any, as_json: bool, **options: Any) -> None:
             flags = {name: options.pop(f"connection_{name}") or _root_params().get(name) for name in _FLAGS}
-            connection = resolve(flags, os.environ)
-            with Client(connection.url, connection.api_key) as client:
-                function(Service(client, as_json), *args, **options)
+            with closing(Service(flags, as_json=as_json)) as service:
+                function(service, *args, **options)
 
         return command
 

@@ -38,11 +38,10 @@ class LazyGroup(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command line and leave with its exit code: 0 ok, 1 refused, 2 usage, 3 not reachable."""
-        standalone = extra.pop("standalone_mode", True)
-        if not standalone:
-            return super().main(*args, **extra, standalone_mode=False)
+        if not extra.pop("standalone_mode", True):
+            return super().main(*args, **{"standalone_mode": False, **extra})
         try:
-            code = super().main(*args, **extra, standalone_mode=False)
+            code = super().main(*args, **{"standalone_mode": False, **extra})
         except Exception as error:  # noqa: BLE001 - the outermost edge: every failure becomes one line and a code
             from carillon_cli.output import report_failure  # noqa: PLC0415 - only when something failed
 

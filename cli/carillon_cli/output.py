@@ -15,7 +15,7 @@ REFUSED = 1
 NOT_REACHABLE = 3
 _KEY = re.compile(r"crl_(live|test)_\w+")
 _SERVER_FAULT = 500
-_WIDTH_OF_PIPES = 400
+_WIDTH_OF_PIPES = 10_000
 
 
 def print_json(value: Any) -> None:

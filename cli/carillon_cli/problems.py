@@ -24,9 +24,9 @@ class PagingError(ClientError):
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One field that was refused: where (an RFC 6901 pointer into the request), which rule, and what is wrong."""
+    """What was refused at one place: `where` is an RFC 6901 pointer into the body, a parameter or a header."""
 
-    pointer: str
+    where: str
     code: str
     detail: str
 
@@ -57,7 +57,7 @@ class ApiProblem(ClientError):  # noqa: N818 - RFC 9457 calls it a problem
         super().__init__(self._sentence())
 
     def _sentence(self) -> str:
-        fields = "; ".join(f"{error.pointer}: {error.detail or error.code}" for error in self.errors)
+        fields = "; ".join(f"{error.where or 'body'}: {error.detail or error.code}" for error in self.errors)
         reason = fields or self.detail or self.title
         return f"{reason} ({self.status} {self.code})"
 
@@ -78,7 +78,12 @@ def _text(value: object) -> str:
 def _field_errors(value: object) -> tuple[FieldError, ...]:
     entries = value if isinstance(value, list) else []
     return tuple(
-        FieldError(_text(entry.get("pointer")), _text(entry.get("code")), _text(entry.get("detail")))
+        FieldError(_where(entry), _text(entry.get("code")), _text(entry.get("detail")))
         for entry in entries
         if isinstance(entry, dict)
     )
+
+
+def _where(entry: Mapping[str, Any]) -> str:
+    places = (_text(entry.get(place)) for place in ("pointer", "parameter", "header"))
+    return next(filter(None, places), "")

@@ -1,0 +1,155 @@
+"""From the flags of a command to the definition of a job, in the words of the interface."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from carillon_cli.shorthand import DurationType
+
+Decorated = Callable[..., Any]
+Option = Callable[[Decorated], Decorated]
+
+_DURATION = DurationType()
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
+
+SCHEDULE_OPTIONS: tuple[Option, ...] = (
+    click.option("--run-at", metavar="INSTANT", help="Once, at this time (RFC 3339; local time with --timezone)."),
+    click.option("--delay", type=_DURATION, help="Once, so long from now, such as 10s."),
+    click.option("--every", type=_DURATION, help="Again and again, so far apart, such as 30m."),
+    click.option("--cron", metavar="EXPRESSION", help='By the clock, such as "0 9 * * 1-5".'),
+    click.option("--timezone", metavar="ZONE", help="The clock's zone (IANA name) for --cron and --run-at."),
+    click.option("--dst-gap", type=click.Choice(["shift", "skip"]), help="For times that the clock skips."),
+    click.option("--dst-overlap", type=click.Choice(["first", "last", "both"]), help="For times that come twice."),
+    click.option("--start-at", metavar="INSTANT", help="Not before this time."),
+    click.option("--end-at", metavar="INSTANT", help="Not after this time."),
+    click.option("--max-runs", type=int, help="Not more often than this."),
+)
+
+TARGET_OPTIONS: tuple[Option, ...] = (
+    click.option("--method", type=click.Choice(_METHODS, case_sensitive=False), help="Method of the call.  [POST]"),
+    click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="A header of the call; repeatable."),
+    click.option("--timeout", type=_DURATION, help="How long the call may take.  [15s]"),
+    click.option("--priority", type=click.Choice(["high", "normal", "low"]), help="Which queue it takes.  [normal]"),
+    click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="A label to find it by; repeatable."),
+    click.option("--max-attempts", type=int, help="How often a run is tried."),
+    click.option("--deadline", type=_DURATION, help="Skip what would start later than this after its time."),
+    click.option(
+        "--misfire", type=click.Choice(["fire_all", "fire_once", "skip"]), help="For occurrences that were missed."
+    ),
+    click.option("--misfire-grace", type=_DURATION, help="How late an occurrence may be before it counts as missed."),
+    click.option("--max-catch-up", type=int, help="How many missed occurrences fire_all makes up for."),
+)
+
+
+def with_options(options: Iterable[Option]) -> Option:
+    """One decorator for a group of options, which keep their order in the help."""
+    return lambda function: reduce(lambda inner, option: option(inner), reversed(tuple(options)), function)
+
+
+def schedule_of(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The `schedule` of a job.
+
+    Raises:
+        click.UsageError: It is not exactly one schedule.
+    """
+    kinds = [kind for kind in ("run_at", "delay", "every", "cron") if flags[kind] is not None]
+    if len(kinds) != 1:
+        raise click.UsageError("give exactly one of --run-at, --delay, --every and --cron")
+    return _given(flags, *kinds, "timezone", "dst_gap", "dst_overlap", "start_at", "end_at", "max_runs")
+
+
+def settings_of(url: str, flags: Mapping[str, Any]) -> dict[str, Any]:
+    """All of a job but its name, schedule and payload: the target and how it is called.
+
+    Raises:
+        click.UsageError: A header or label is malformed or given twice.
+    """
+    target = {"type": "http", "url": url} | _given(flags, "method", "timeout")
+    if headers := _pairs(flags["headers"], ":", "--header NAME:VALUE", str.lower):
+        target["headers"] = headers
+    definition = {"target": target} | _given(flags, "priority", "deadline", "misfire_grace", "max_catch_up")
+    if labels := _pairs(flags["labels"], "=", "--label KEY=VALUE", str):
+        definition["labels"] = labels
+    if flags["max_attempts"] is not None:
+        definition["retry"] = {"max_attempts": flags["max_attempts"]}
+    if flags["misfire"] is not None:
+        definition["misfire_policy"] = flags["misfire"]
+    return definition
+
+
+def encoded(definition: Mapping[str, Any], payload: str | None) -> bytes:
+    """The body of a request. The payload goes into it as it was typed, so that its numbers keep their digits."""
+    text = json.dumps(definition, ensure_ascii=False)
+    if payload is not None:
+        text = f'{text[:-1]}{", " if definition else ""}"payload": {payload}}}'
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise click.UsageError("the arguments are not UTF-8") from None
+
+
+def payload_text(given: str | None) -> str | None:
+    """The JSON text of a payload: as given, or from the file behind an `@` (`@-` is stdin).
+
+    Raises:
+        click.UsageError: It cannot be read or is not JSON.
+    """
+    if given is None:
+        return None
+    text = read_text(given[1:], "--payload") if given.startswith("@") else given
+    checked_json(text, "--payload")
+    return text
+
+
+def read_text(path: str, flag: str) -> str:
+    """The text of a file, or of stdin for `-`.
+
+    Raises:
+        click.UsageError: It cannot be read.
+    """
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise click.UsageError(f"{flag}: cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{flag}: {path} is not UTF-8") from error
+
+
+def checked_json(text: str, flag: str) -> Any:
+    """The value in a JSON text.
+
+    Raises:
+        click.UsageError: It is not JSON; `NaN` and `Infinity` are not.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise click.UsageError(f"{flag} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"{flag} is not JSON: {error}") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _given(flags: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: flags[name] for name in names if flags[name] is not None}
+
+
+def _pairs(texts: Iterable[str], separator: str, form: str, same_by: Callable[[str], str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, found, value = text.partition(separator)
+        if not found or not name.strip():
+            raise click.UsageError(f"expected {form}")
+        if same_by(name.strip()) in map(same_by, pairs):
+            raise click.UsageError(f"{form} is given twice for one name")
+        pairs[name.strip()] = value.strip()
+    return pairs

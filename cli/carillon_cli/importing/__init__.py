@@ -1,0 +1,1 @@
+"""`carillon jobs import`: schedules of other systems become jobs."""

@@ -1,0 +1,133 @@
+"""`carillon jobs`: create, list, show, cancel and import jobs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from carillon_cli.config import Service, uses_service
+from carillon_cli.definition import (
+    SCHEDULE_OPTIONS,
+    TARGET_OPTIONS,
+    checked_json,
+    encoded,
+    payload_text,
+    read_text,
+    schedule_of,
+    settings_of,
+    with_options,
+)
+from carillon_cli.importing.command import import_jobs
+from carillon_cli.listing import list_options, print_page
+from carillon_cli.output import print_fields, print_json
+
+_STATES = ("scheduled", "dispatched", "paused", "completed", "cancelled", "error")
+_COLUMNS = ("ID", "NAME", "STATE", "SCHEDULE", "NEXT FIRE", "TARGET")
+
+
+@click.group()
+def jobs() -> None:
+    """Create, list, show, cancel and import jobs."""
+
+
+jobs.add_command(import_jobs)
+
+
+@jobs.command()
+@click.option("--name", help="A name, unique among your jobs.")
+@with_options(SCHEDULE_OPTIONS)
+@click.option("--url", help="What is called.")
+@with_options(TARGET_OPTIONS)
+@click.option("--payload", metavar="JSON|@FILE", help="The body of the call; @FILE or @- reads it.")
+@click.option("--from-file", metavar="FILE|-", help="The whole definition as JSON, instead of the flags above.")
+@click.option("--idempotency-key", metavar="KEY", help="A repeat with the same key gives the first answer again.")
+@uses_service(url_is_target=True)
+def create(service: Service, from_file: str | None, idempotency_key: str | None, **flags: Any) -> None:
+    """Create a job.
+
+    \b
+    carillon jobs create --delay 10s --url https://svc.example.com/hook --payload '{"n": 1}'
+    carillon jobs create --name nightly --cron "0 2 * * *" --timezone Asia/Kolkata --url https://svc.example.com/backup
+    """  # noqa: D301 - click reads \b as "keep these lines"
+    body = _from_flags(flags) if from_file is None else _from_file(from_file, flags)
+    job = service.client.create_job(body, idempotency_key=idempotency_key)
+    if service.as_json:
+        print_json(job)
+    else:
+        _print_job(job)
+
+
+@jobs.command("list")
+@click.option("--state", type=click.Choice(_STATES), help="Only jobs in this state.")
+@click.option("--label", metavar="KEY=VALUE", help="Only jobs with this label.")
+@click.option("--name-prefix", metavar="TEXT", help="Only jobs whose name begins so.")
+@list_options
+@uses_service()
+def list_jobs(service: Service, most: int | None, cursor: str | None, label: str | None, **filters: str | None) -> None:
+    """List jobs, newest first."""
+    wanted = {**filters, "label": label and label.replace("=", ":", 1), "cursor": cursor}
+    page = service.client.first_jobs(wanted, most)
+    print_page(page, _COLUMNS, _row, as_json=service.as_json)
+
+
+@jobs.command()
+@click.argument("job_id", metavar="ID")
+@uses_service()
+def get(service: Service, job_id: str) -> None:
+    """Show a job."""
+    job = service.client.job(job_id)
+    if service.as_json:
+        print_json(job)
+    else:
+        _print_job(job)
+
+
+@jobs.command()
+@click.argument("job_id", metavar="ID")
+@uses_service()
+def cancel(service: Service, job_id: str) -> None:
+    """Cancel a job: what has not started never runs."""
+    service.client.cancel_job(job_id)
+    if service.as_json:
+        print_json({"id": job_id, "cancelled": True})
+    else:
+        click.echo(f"cancelled {job_id}")
+
+
+def _from_flags(flags: Mapping[str, Any]) -> bytes:
+    if not flags["url"]:
+        raise click.UsageError("give the --url to call, or a whole definition with --from-file")
+    name = {} if flags["name"] is None else {"name": flags["name"]}
+    definition = name | {"schedule": schedule_of(flags)} | settings_of(flags["url"], flags)
+    return encoded(definition, payload_text(flags["payload"]))
+
+
+def _from_file(path: str, flags: Mapping[str, Any]) -> bytes:
+    """The file as it is, once it is known to be a JSON object: the service judges what is in it."""
+    if any(value not in (None, ()) for value in flags.values()):
+        raise click.UsageError("--from-file holds the whole definition; no other flag of a job goes with it")
+    text = read_text(path, "--from-file")
+    if not isinstance(checked_json(text, "--from-file"), dict):
+        raise click.UsageError("--from-file: expected a JSON object")
+    return text.encode()
+
+
+def _row(job: Mapping[str, Any]) -> tuple[object, ...]:
+    target = job.get("target") or {}
+    schedule = schedule_text(job.get("schedule") or {})
+    return (job.get("id"), job.get("name"), job.get("state"), schedule, job.get("next_fire_time"), target.get("url"))
+
+
+def _print_job(job: Mapping[str, Any]) -> None:
+    first = ("id", "name", "state", "next_fire_time", "next_scheduled_for")
+    print_fields([(name, job.get(name)) for name in first])
+    print_fields([(name, value) for name, value in job.items() if name not in first])
+
+
+def schedule_text(schedule: Mapping[str, Any]) -> str:
+    """A schedule in a few words: its kind and value, and the zone unless it is UTC."""
+    kind = next((kind for kind in ("cron", "every", "run_at", "delay", "after") if kind in schedule), None)
+    if kind is None:
+        return "-"
+    zone = schedule.get("timezone", "UTC")
+    return f"{kind} {schedule[kind]}" + ("" if zone == "UTC" else f" {zone}")

@@ -1,0 +1,78 @@
+"""`carillon runs`: what became of the occurrences of jobs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from carillon_cli.config import Service, uses_service
+from carillon_cli.listing import list_options, print_page
+from carillon_cli.output import print_fields, print_json, print_table, shown_ms
+
+_STATES = (
+    "queued",
+    "running",
+    "awaiting_completion",
+    "retrying",
+    "succeeded",
+    "dead_lettered",
+    "cancelled",
+    "skipped",
+)
+_COLUMNS = ("RUN", "STATE", "REASON", "SCHEDULED FOR", "LATENESS", "ATTEMPTS", "LAST")
+_ATTEMPT_COLUMNS = ("ATTEMPT", "STARTED", "ENDED", "STATUS", "ERROR", "RESPONSE")
+
+
+@click.group()
+def runs() -> None:
+    """List and show runs of jobs."""
+
+
+@runs.command("list")
+@click.argument("job_id", metavar="JOB")
+@click.option("--state", type=click.Choice(_STATES), help="Only runs in this state.")
+@list_options
+@uses_service()
+def list_runs(service: Service, job_id: str, state: str | None, most: int | None, cursor: str | None) -> None:
+    """List the runs of a job, newest first."""
+    page = service.client.first_runs(job_id, {"state": state, "cursor": cursor}, most)
+    print_page(page, _COLUMNS, _row, as_json=service.as_json)
+
+
+@runs.command()
+@click.argument("run_id", metavar="RUN_ID")
+@uses_service()
+def get(service: Service, run_id: str) -> None:
+    """Show a run and its attempts."""
+    run = service.client.run(run_id)
+    if service.as_json:
+        print_json(run)
+        return
+    print_fields([(name, value) for name, value in run.items() if name not in ("attempts", "lateness_ms")])
+    print_fields([("lateness", shown_ms(run.get("lateness_ms")))])
+    if attempts := _attempts(run):
+        click.echo()
+        print_table(_ATTEMPT_COLUMNS, [_attempt_row(attempt) for attempt in attempts])
+
+
+def _row(run: Mapping[str, Any]) -> tuple[object, ...]:
+    attempts = _attempts(run)
+    last = attempts[-1] if attempts else {}
+    return (
+        run.get("id"),
+        run.get("state"),
+        run.get("reason"),
+        run.get("scheduled_for"),
+        shown_ms(run.get("lateness_ms")),
+        len(attempts),
+        last.get("error") or last.get("status"),
+    )
+
+
+def _attempt_row(attempt: Mapping[str, Any]) -> tuple[object, ...]:
+    return tuple(attempt.get(name) for name in ("number", "started_at", "ended_at", "status", "error", "excerpt"))
+
+
+def _attempts(run: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    attempts = run.get("attempts")
+    return [attempt for attempt in attempts if isinstance(attempt, dict)] if isinstance(attempts, list) else []
