@@ -53,7 +53,8 @@ class CreateTenant:
         if not TENANT_ID.fullmatch(tenant_id):
             raise BadTenantError("a tenant id is 3 to 40 small letters, digits and inner hyphens, a letter first")
         tenant = Tenant(tenant_id, now_ms)
-        if not self.tenants.create(tenant) and self.secrets.active(tenant_id, now_ms):
+        self.tenants.create(tenant)
+        if self.secrets.active(tenant_id, now_ms):
             raise TenantExistsError(tenant_id)
         key_id, key_text = self._add_key(tenant_id, mode, now_ms)
         return NewTenant(tenant, key_id, key_text, self._add_secret(tenant_id, now_ms))

@@ -42,9 +42,7 @@ class ListRuns:
     jobs: JobStore
     runs: RunStore
 
-    def __call__(
-        self, tenant: str, job_id: str, state: RunState | None, limit: int, before: str | None
-    ) -> Walked[Run]:
+    def __call__(self, tenant: str, job_id: str, state: RunState | None, limit: int, before: str | None) -> Walked[Run]:
         """A page of the list, from before the run of the name `before`.
 
         Raises:

@@ -1,0 +1,129 @@
+"""Accepting a job: from checked values to a stored definition with its first occurrence planned."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from carillon.domain.identity import shard_of
+from carillon.domain.job import (
+    Definition,
+    HttpTarget,
+    Job,
+    JobSpec,
+    JobState,
+    PlanningRules,
+    Priority,
+    Revision,
+)
+from carillon.domain.retry import RetryPolicy
+from carillon.domain.schedule import CronSchedule, OneOff, Schedule, ScheduleError, encode
+from carillon.ports import Ids, JobStore, ShardLedger
+
+
+class NoOccurrenceError(ScheduleError):
+    """The schedule has nothing ahead: such a job would be stored and never run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """The wish for a job, every value checked. Times in ms; `payload` as the receiver is to get it."""
+
+    schedule: Schedule
+    target: HttpTarget
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    rules: PlanningRules = field(default_factory=PlanningRules)
+    priority: Priority = Priority.NORMAL
+    name: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    payload: bytes | None = None
+    deadline_ms: int | None = None
+
+
+@dataclass(slots=True)
+class ShardCount:
+    """Onto how many shards new jobs are hashed.
+
+    Dispatchers scan the shards that the ledger knows of, so the ledger learns of ours before a job can live there.
+    """
+
+    ledger: ShardLedger
+    wanted: int
+    _in_force: int | None = None
+
+    def in_force(self) -> int:
+        """The count of the settings, or a higher one that was ever used: it is never lowered."""
+        if self._in_force is None:
+            self._in_force = self.ledger.raise_to(self.wanted)
+        return self._in_force
+
+
+@dataclass(frozen=True, slots=True)
+class CreateJob:
+    """Accepts jobs."""
+
+    jobs: JobStore
+    ids: Ids
+    shards: ShardCount
+
+    def __call__(self, tenant: str, new: NewJob, now_ms: int) -> Definition:
+        """Store a new job; what is returned will run.
+
+        Raises:
+            NoOccurrenceError: the schedule has no occurrence ahead; the error names the field at fault.
+            NameTakenError: another job of the tenant has the name.
+        """
+        first = _first_occurrence(new.schedule, now_ms)
+        job_id = self.ids.job_id(now_ms)
+        definition = Definition(
+            Job(
+                id=job_id,
+                tenant=tenant,
+                state=JobState.SCHEDULED,
+                schedule=encode(new.schedule),
+                rules=new.rules.encode(),
+                shard=shard_of(job_id, self.shards.in_force()),
+                lane=new.target.lane,
+                priority=new.priority,
+                version=1,
+                generation=1,
+                created_at=now_ms,
+                scheduled_for=first,
+                next_fire_time=first,
+            ),
+            _spec(job_id, tenant, new, now_ms),
+        )
+        self.jobs.create(definition)
+        return definition
+
+
+def _spec(job_id: str, tenant: str, new: NewJob, now_ms: int) -> JobSpec:
+    return JobSpec(
+        job_id=job_id,
+        tenant=tenant,
+        target=new.target,
+        retry=new.retry,
+        revisions=(Revision(1, now_ms),),
+        revision=1,
+        created_at=now_ms,
+        updated_at=now_ms,
+        name=new.name,
+        labels=new.labels,
+        payload=new.payload,
+        deadline_ms=new.deadline_ms,
+    )
+
+
+def _first_occurrence(schedule: Schedule, now_ms: int) -> int:
+    """A single run may be due at this very instant; what recurs begins later than its creation."""
+    first = schedule.next_after(now_ms - 1 if isinstance(schedule, OneOff) else now_ms)
+    if first is None:
+        raise _nothing_ahead(schedule)
+    return first
+
+
+def _nothing_ahead(schedule: Schedule) -> NoOccurrenceError:
+    if isinstance(schedule, OneOff):
+        return NoOccurrenceError("run_at", "in the past", "an instant that is not in the past")
+    if getattr(schedule, "end_ms", None) is not None:
+        return NoOccurrenceError("end_at", "no occurrence lies before it", "an instant after the next occurrence")
+    kind = "cron" if isinstance(schedule, CronSchedule) else "every"
+    return NoOccurrenceError(kind, "no occurrence lies ahead", "a schedule with an occurrence before the year 10000")

@@ -1,0 +1,171 @@
+"""A request and its answer, in the form in which an HTTP API of API Gateway hands them over (payload format 2.0)."""
+
+import binascii
+import re
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from carillon.domain.tenancy import Principal
+from carillon.entrypoint.problems import FieldError, Refusal
+
+MOST_BODY_BYTES = 512 * 1024
+MOST_PARAMETERS = 64
+
+_DEFAULT_STAGE = "$default"
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._=+/-]{1,128}", re.ASCII)
+
+Event = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked.
+
+    Attributes:
+        method: in capitals.
+        base: the path of the stage in front of ours: empty for the default stage.
+        segments: the parts of the path, decoded.
+        parameters: of the query, in their order.
+        headers: names in lower case.
+        body: as sent.
+        now_ms: the instant of the request, epoch ms.
+        principal: who asks; None while that is not known.
+        path_values: the segments that stand for an id, by its name.
+    """
+
+    method: str
+    base: str
+    segments: tuple[str, ...]
+    parameters: tuple[tuple[str, str], ...]
+    headers: Mapping[str, str]
+    body: bytes
+    now_ms: int
+    principal: Principal | None = None
+    path_values: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def tenant(self) -> str:
+        """Whose data this is about: of the key, never of the path or the body."""
+        if self.principal is None:
+            raise PermissionError("the route did not ask for a key")
+        return self.principal.tenant
+
+    def of(self, principal: Principal | None, path_values: Mapping[str, str]) -> "Request":
+        """The request with what its route found out."""
+        return replace(self, principal=principal, path_values=path_values)
+
+    def path(self, *segments: str) -> str:
+        """A path of ours, as the client has to write it."""
+        return "/".join((self.base, *segments))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is answered: a status, the text of a body or none, and headers."""
+
+    status: int
+    text: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    media_type: str = "application/json"
+
+    def as_event(self, request_id: str) -> dict[str, Any]:
+        """The form that the gateway wants."""
+        headers = {"Cache-Control": "no-store", "X-Request-Id": request_id, **self.headers}
+        if self.text is not None:
+            headers["Content-Type"] = self.media_type
+        return {"statusCode": self.status, "headers": headers, "body": self.text or "", "isBase64Encoded": False}
+
+
+def request_id_of(event: Event) -> str:
+    """The name of a request: the client's own, if it has given one that can be logged, or else the gateway's."""
+    given = _headers(event).get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else str(event.get("requestContext", {}).get("requestId", ""))
+
+
+def read_request(event: Event, now_ms: int) -> Request:
+    """The request in an event.
+
+    Raises:
+        Refusal: path, query or body cannot be read, or the body is too large.
+    """
+    context = event["requestContext"]
+    base, path = _split_base(str(event["rawPath"]), str(context.get("stage", _DEFAULT_STAGE)))
+    return Request(
+        method=str(context["http"]["method"]).upper(),
+        base=base,
+        segments=_segments(path),
+        parameters=_parameters(str(event.get("rawQueryString") or "")),
+        headers=_headers(event),
+        body=_body(event),
+        now_ms=now_ms,
+    )
+
+
+def _headers(event: Event) -> dict[str, str]:
+    return {str(name).lower(): str(value) for name, value in (event.get("headers") or {}).items()}
+
+
+def _split_base(path: str, stage: str) -> tuple[str, str]:
+    """The gateway puts the name of a stage before the path, unless it is the default stage."""
+    base = f"/{stage}"
+    if stage != _DEFAULT_STAGE and path.startswith(f"{base}/"):
+        return base, path.removeprefix(base)
+    return "", path
+
+
+def _segments(path: str) -> tuple[str, ...]:
+    try:
+        return tuple(unquote(segment, errors="strict") for segment in path.split("/")[1:])
+    except UnicodeDecodeError:
+        raise Refusal("malformed_request", "the path is not UTF-8") from None
+
+
+def _parameters(query: str) -> tuple[tuple[str, str], ...]:
+    try:
+        return tuple(
+            parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=MOST_PARAMETERS) if query else ()
+        )
+    except ValueError:  # also what is not UTF-8
+        raise Refusal("malformed_request", "the query cannot be read") from None
+
+
+def _body(event: Event) -> bytes:
+    text = event.get("body") or ""
+    try:
+        body = b64decode(text, validate=True) if event.get("isBase64Encoded") else text.encode()
+    except (binascii.Error, ValueError):  # also what has no UTF-8
+        raise Refusal("malformed_request", "the body cannot be read") from None
+    if len(body) > MOST_BODY_BYTES:
+        raise _too_large()
+    return body
+
+
+def _too_large() -> Refusal:
+    detail = f"at most {MOST_BODY_BYTES} bytes are allowed"
+    return Refusal("too_large", f"the body is too large: {detail}", (FieldError("pointer", "", "too_large", detail),))
+
+
+def require_json(request: Request) -> None:
+    """Refuse a body that is not declared as plain JSON.
+
+    Raises:
+        Refusal: the media type, its charset or the coding is another.
+    """
+    media_type, *options = [part.strip().lower() for part in request.headers.get("content-type", "").split(";")]
+    if media_type != "application/json" or not _is_utf8(options):
+        _refuse_media("Content-Type", "must be application/json")
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        _refuse_media("Content-Encoding", "must not be set: bodies are read as they are")
+
+
+def _is_utf8(options: Sequence[str]) -> bool:
+    return all(option.replace('"', "") in ("", "charset=utf-8") for option in options)
+
+
+def _refuse_media(header: str, detail: str) -> None:
+    raise Refusal(
+        "unsupported_media_type", f"{header} {detail}", (FieldError("header", header, "unsupported", detail),)
+    )

@@ -1,0 +1,164 @@
+"""Every refusal as problem+json (RFC 9457), and the one table from exception to answer.
+
+A refusal tells where (a pointer into the body, a parameter or a header), a stable code for programs and a sentence for
+people. It never repeats a value that was sent.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from carillon.application.cancel_job import RevisionMismatchError
+from carillon.application.create_job import NoOccurrenceError
+from carillon.application.read_jobs import JobNotFoundError
+from carillon.application.read_runs import RunNotFoundError
+from carillon.entrypoint.cursors import BadCursorError
+from carillon.entrypoint.json_text import JsonError
+from carillon.ports import NameTakenError, UnavailableError
+
+MEDIA_TYPE = "application/problem+json"
+MOST_ERRORS = 32
+LONGEST_PLACE = 256
+RETRY_AFTER_SECONDS = 1
+
+KINDS: Mapping[str, tuple[int, str]] = {
+    "malformed_request": (400, "The request cannot be read"),
+    "bad_cursor": (400, "The cursor does not belong to this list"),
+    "unauthenticated": (401, "A valid API key is required"),
+    "missing_scope": (403, "The API key does not allow this"),
+    "not_found": (404, "There is no such thing"),
+    "method_not_allowed": (405, "The method is not allowed here"),
+    "name_taken": (409, "The name is taken"),
+    "revision_mismatch": (412, "The job has been changed"),
+    "too_large": (413, "The request is too large"),
+    "unsupported_media_type": (415, "The content type is not supported"),
+    "invalid_fields": (422, "Fields of the request are not valid"),
+    "not_supported": (422, "Documented, but not built yet"),
+    "internal_error": (500, "The service failed"),
+    "unavailable": (503, "The service is not available at the moment"),
+}
+"""By code: the HTTP status and the title."""
+
+Place = Literal["pointer", "parameter", "header"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What is wrong at one place of the request."""
+
+    place: Place
+    name: str
+    code: str
+    detail: str
+
+    def as_json(self) -> dict[str, str]:
+        """The member of `errors`."""
+        return {self.place: self.name[:LONGEST_PLACE], "code": self.code, "detail": self.detail}
+
+
+def pointer(*steps: str | int) -> str:
+    """The JSON pointer (RFC 6901) of these steps from the root."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+
+
+@dataclass(eq=False)
+class Refusal(Exception):  # noqa: N818 - it is a verdict on the request, not a failure of ours
+    """The request is refused: raised anywhere on its way, answered as a problem."""
+
+    code: str
+    detail: str
+    errors: tuple[FieldError, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    extensions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return KINDS[self.code][0]
+
+    def as_text(self, request_id: str) -> str:
+        """The body of the answer."""
+        status, title = KINDS[self.code]
+        return json.dumps(
+            {
+                "type": f"urn:carillon:problem:{self.code}",
+                "title": title,
+                "status": status,
+                "detail": self.detail,
+                "code": self.code,
+                "request_id": request_id,
+                **({"errors": [error.as_json() for error in self.errors[:MOST_ERRORS]]} if self.errors else {}),
+                **self.extensions,
+            }
+        )
+
+
+def invalid(errors: Iterable[FieldError]) -> Refusal:
+    """The refusal of fields. What is not built yet is told alone: the rest could only be judged with it."""
+    found = tuple(errors)
+    not_built = tuple(error for error in found if error.code == "not_supported")
+    listed = not_built or found
+    names = ", ".join(error.name[:LONGEST_PLACE] for error in listed[:3]) + (" and others" if len(listed) > 3 else "")  # noqa: PLR2004 - as many as a sentence bears
+    if not_built:
+        return Refusal("not_supported", f"documented, but not built yet: {names}", not_built)
+    return Refusal("invalid_fields", f"not valid: {names}", found)
+
+
+def _not_found(_: object) -> Refusal:
+    return Refusal("not_found", "there is nothing of this name or id for this key")
+
+
+def _name_taken(error: NameTakenError) -> Refusal:
+    taken = FieldError("pointer", "/name", "name_taken", "another job of the tenant has this name")
+    return Refusal("name_taken", taken.detail, (taken,), extensions={"job_id": error.job_id})
+
+
+def _no_occurrence(error: NoOccurrenceError) -> Refusal:
+    detail = f"{error.detail}; allowed: {error.allowed}"
+    return invalid([FieldError("pointer", pointer("schedule", error.field), "no_occurrence", detail)])
+
+
+def _bad_cursor(error: BadCursorError) -> Refusal:
+    return Refusal("bad_cursor", str(error), (FieldError("parameter", "cursor", "bad_cursor", str(error)),))
+
+
+def _malformed(error: JsonError) -> Refusal:
+    return Refusal("malformed_request", str(error), (FieldError("pointer", "", "bad_json", str(error)),))
+
+
+def _revision_mismatch(_: object) -> Refusal:
+    wrong = FieldError("header", "If-Match", "revision_mismatch", "the job has another revision by now")
+    return Refusal("revision_mismatch", wrong.detail, (wrong,))
+
+
+def _unavailable(_: object) -> Refusal:
+    return Refusal(
+        "unavailable",
+        "the request may or may not have been carried out; try again",
+        headers={"Retry-After": str(RETRY_AFTER_SECONDS)},
+    )
+
+
+_ANSWERS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
+    Refusal: lambda refusal: refusal,
+    JsonError: _malformed,
+    BadCursorError: _bad_cursor,
+    JobNotFoundError: _not_found,
+    RunNotFoundError: _not_found,
+    NameTakenError: _name_taken,
+    NoOccurrenceError: _no_occurrence,
+    RevisionMismatchError: _revision_mismatch,
+    UnavailableError: _unavailable,
+}
+
+
+def refusal_of(error: Exception) -> Refusal | None:
+    """The answer to an exception, or None when it is none of the foreseen ones: a bug, answered by `INTERNAL_ERROR`."""
+    for kind, answer in _ANSWERS.items():
+        if isinstance(error, kind):
+            return answer(error)
+    return None
+
+
+INTERNAL_ERROR = Refusal("internal_error", "the failure has been recorded under this request id")

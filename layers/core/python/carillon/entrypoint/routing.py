@@ -1,0 +1,96 @@
+"""Which route a request takes. What is documented and not built yet has routes too, to be refused as such."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from carillon.entrypoint.http_request import Request
+from carillon.entrypoint.problems import Refusal
+
+Handle = TypeVar("Handle")
+
+
+@dataclass(frozen=True, slots=True)
+class Route(Generic[Handle]):
+    """A method and a path, whose segments in braces stand for any value.
+
+    Attributes:
+        method: in capitals.
+        template: for example `/v1/jobs/{job_id}`.
+        scope: what the key has to allow; None where no key is asked for.
+        handle: what answers; None for what is documented but not built yet.
+        parameters: the names that the query may hold.
+    """
+
+    method: str
+    template: str
+    scope: str | None
+    handle: Handle | None = None
+    parameters: frozenset[str] = frozenset()
+
+    def match(self, segments: tuple[str, ...]) -> Mapping[str, str] | None:
+        """The values in a path, or None when the path is another."""
+        names = self.template.split("/")[1:]
+        if len(names) != len(segments):
+            return None
+        values: dict[str, str] = {}
+        for name, segment in zip(names, segments, strict=True):
+            if name.startswith("{") and segment:
+                values[name[1:-1]] = segment
+            elif name != segment:
+                return None
+        return values
+
+
+def find_route(routes: Iterable[Route[Handle]], request: Request) -> tuple[Route[Handle], Mapping[str, str]]:
+    """The route of a request, and the values in its path.
+
+    Raises:
+        Refusal: no route has this path, or none with this path has this method.
+    """
+    on_path = [(route, values) for route in routes if (values := route.match(request.segments)) is not None]
+    if not on_path:
+        raise Refusal("not_found", "there is no such path")
+    for route, values in on_path:
+        if route.method == request.method:
+            return route, values
+    allowed = ", ".join(sorted({route.method for route, _ in on_path}))
+    raise Refusal("method_not_allowed", f"allowed here: {allowed}", headers={"Allow": allowed})
+
+
+def not_built() -> tuple[Route[Handle], ...]:
+    """The routes that are documented and not built yet."""
+    return tuple(Route(method, template, scope) for method, template, scope in _NOT_BUILT)
+
+
+_NOT_BUILT = (
+    ("PATCH", "/v1/jobs/{job_id}", "jobs:write"),
+    ("PUT", "/v1/jobs/by-name/{name}", "jobs:write"),
+    ("POST", "/v1/jobs/batch", "jobs:write"),
+    ("POST", "/v1/jobs/bulk", "jobs:write"),
+    ("POST", "/v1/jobs/{job_id}/pause", "jobs:write"),
+    ("POST", "/v1/jobs/{job_id}/resume", "jobs:write"),
+    ("POST", "/v1/jobs/{job_id}/trigger", "jobs:write"),
+    ("GET", "/v1/operations/{operation_id}", "jobs:read"),
+    ("POST", "/v1/schedules/preview", "jobs:read"),
+    ("POST", "/v1/payloads", "jobs:write"),
+    ("POST", "/v1/runs/{run_id}/cancel", "runs:write"),
+    ("POST", "/v1/runs/{run_id}/retry", "runs:write"),
+    ("POST", "/v1/runs/{run_id}/heartbeat", None),
+    ("POST", "/v1/runs/{run_id}/complete", None),
+    ("GET", "/v1/dead-letters", "runs:read"),
+    ("POST", "/v1/dead-letters/redrive", "runs:write"),
+    ("GET", "/v1/keys", "keys:manage"),
+    ("POST", "/v1/keys", "keys:manage"),
+    ("DELETE", "/v1/keys/{key_id}", "keys:manage"),
+    ("POST", "/v1/keys/{key_id}/rotate", "keys:manage"),
+    ("GET", "/v1/signing-secrets", "secrets:manage"),
+    ("POST", "/v1/signing-secrets/rotate", "secrets:manage"),
+    ("GET", "/v1/destinations", "admin"),
+    ("POST", "/v1/destinations", "admin"),
+    ("GET", "/v1/limits", "jobs:read"),
+    ("GET", "/v1/audit-events", "audit:read"),
+    ("GET", "/v1/stats", "jobs:read"),
+    ("GET", "/v1/openapi.json", None),
+    ("GET", "/console", None),
+)

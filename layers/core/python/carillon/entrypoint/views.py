@@ -1,0 +1,145 @@
+"""What answers show of jobs and runs: names as in the public interface, instants in RFC 3339, durations in ISO 8601."""
+
+import json
+from typing import Any
+
+from carillon.domain.durations import format_duration
+from carillon.domain.instants import format_instant
+from carillon.domain.job import Definition, HttpTarget, Job, JobState, PlanningRules
+from carillon.domain.retry import RetryPolicy
+from carillon.domain.run import Attempt, Run, SkippedBlock
+from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, decode
+
+View = dict[str, Any]
+
+
+def view_of_job(definition: Definition) -> View:
+    """A job without its payload, as lists show it."""
+    job, spec = definition.job, definition.spec
+    return {
+        "id": job.id,
+        "name": spec.name,
+        "state": job.state,
+        "revision": spec.revision,
+        **_planning(job),
+        "next_fire_time": _instant(job.next_fire_time),
+        "next_scheduled_for": _instant(job.scheduled_for),
+        "target": _target(spec.target),
+        "priority": job.priority,
+        "retry": _retry(spec.retry),
+        "retry_on": None if spec.retry.retry_on is None else list(spec.retry.retry_on),
+        "deadline": None if spec.deadline_ms is None else format_duration(spec.deadline_ms),
+        "window": "PT0S",
+        "overlap": "allow",
+        "labels": dict(spec.labels),
+        "created_at": format_instant(spec.created_at),
+        "updated_at": format_instant(spec.updated_at),
+        **({"error": job.error} if job.state is JobState.ERROR else {}),
+    }
+
+
+def text_of_job(definition: Definition) -> str:
+    """A whole job as JSON, its payload byte for byte as it was sent; without one there is no such member."""
+    text = json.dumps(view_of_job(definition))
+    payload = definition.spec.payload
+    return text if payload is None else f'{text[:-1]}, "payload": {payload.decode()}}}'
+
+
+def view_of_schedule(schedule: Schedule, max_runs: int | None = None) -> View:
+    """A schedule in its canonical form: a delay or a local time is shown as the instant that it came to."""
+    match schedule:
+        case OneOff(at_ms):
+            return {"run_at": format_instant(at_ms)}
+        case Every(interval_ms, _, start_ms, end_ms):
+            return {"every": format_duration(interval_ms), **_bounds(start_ms, end_ms, max_runs)}
+        case CronSchedule(expression, timezone, gap, overlap, start_ms, end_ms):
+            return {
+                "cron": expression,
+                "timezone": timezone,
+                "dst_gap": gap,
+                "dst_overlap": overlap,
+                **_bounds(start_ms, end_ms, max_runs),
+            }
+    raise TypeError(f"no view of {type(schedule).__name__}")
+
+
+def view_of_run(run: Run) -> View:
+    """A run with its attempts. A block of occurrences that share a record says how many, from which to which."""
+    return {
+        "id": run.key.run_id,
+        "job_id": run.key.job_id,
+        "state": run.state,
+        "reason": run.reason,
+        "scheduled_for": format_instant(run.scheduled_for),
+        "attempt": run.attempt,
+        "attempts": [_attempt(attempt) for attempt in run.attempts],
+        "lateness_ms": run.lateness_ms,
+        "next_attempt_at": _instant(run.next_fire_time),
+        "priority": run.priority,
+        "created_at": format_instant(run.created_at),
+        "ended_at": _instant(run.ended_at),
+        **({"block": _block(run.block)} if run.block else {}),
+    }
+
+
+def _instant(instant_ms: int | None) -> str | None:
+    return None if instant_ms is None else format_instant(instant_ms)
+
+
+def _planning(job: Job) -> View:
+    """What is stored encoded. Of a job whose planning fields are damaged the rest is shown all the same."""
+    try:
+        schedule, rules = decode(job.schedule), PlanningRules.decode(job.rules)
+    except ValueError:
+        return {"schedule": None, "misfire_policy": None, "misfire_grace": None, "max_catch_up": None}
+    return {
+        "schedule": view_of_schedule(schedule, rules.max_runs),
+        "misfire_policy": rules.misfire,
+        "misfire_grace": format_duration(rules.misfire_grace_ms),
+        "max_catch_up": rules.max_catch_up,
+    }
+
+
+def _target(target: HttpTarget) -> View:
+    return {
+        "type": "http",
+        "url": target.url,
+        "method": target.method,
+        "headers": dict(target.headers),
+        "timeout": format_duration(target.timeout_ms),
+    }
+
+
+def _retry(retry: RetryPolicy) -> View:
+    if retry.delays_ms:
+        return {"max_attempts": retry.max_attempts, "delays": [format_duration(delay) for delay in retry.delays_ms]}
+    return {
+        "max_attempts": retry.max_attempts,
+        "base": format_duration(retry.base_ms),
+        "factor": retry.factor,
+        "max_delay": format_duration(retry.max_delay_ms),
+        "jitter": retry.jitter,
+    }
+
+
+def _bounds(start_ms: int | None, end_ms: int | None, max_runs: int | None) -> View:
+    """The bounds that there are."""
+    bounds = {"start_at": _instant(start_ms), "end_at": _instant(end_ms), "max_runs": max_runs}
+    return {name: value for name, value in bounds.items() if value is not None}
+
+
+def _attempt(attempt: Attempt) -> View:
+    return {
+        "number": attempt.number,
+        "started_at": format_instant(attempt.started_at),
+        "ended_at": _instant(attempt.ended_at),
+        "status": attempt.status,
+        "error": attempt.error,
+        "response_excerpt": attempt.excerpt,
+        "response_truncated": attempt.truncated,
+        "job_revision": attempt.revision,
+    }
+
+
+def _block(block: SkippedBlock) -> View:
+    return {"count": block.count, "first": format_instant(block.first), "last": format_instant(block.last)}

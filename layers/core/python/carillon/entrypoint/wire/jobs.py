@@ -1,0 +1,126 @@
+"""From the document of a job to the wish for it, with everything that is wrong told at once."""
+
+from collections.abc import Iterator
+from typing import cast
+
+from pydantic import ValidationError
+
+from carillon.application.create_job import NewJob
+from carillon.domain.headers import HeaderProblem, header_problems
+from carillon.domain.job import HttpTarget, PlanningRules
+from carillon.domain.retry import RetryPolicy
+from carillon.domain.schedule import Schedule, ScheduleError
+from carillon.domain.targets import TargetPolicy, TargetRefused, parse_target_url
+from carillon.entrypoint.json_text import JsonObject
+from carillon.entrypoint.problems import FieldError, Refusal, invalid, pointer
+from carillon.entrypoint.wire.documents import JobDocument, RetryDocument, TargetDocument
+from carillon.entrypoint.wire.refusals import error_of_schedule, error_of_target, errors_of
+from carillon.entrypoint.wire.schedules import AnySchedule, max_runs_of, read_schedule
+
+MOST_PAYLOAD_BYTES = 256 * 1024
+
+_FORMULA = frozenset({"base", "factor", "max_delay", "jitter"})
+
+
+def read_job(sent: JsonObject, policy: TargetPolicy, now_ms: int) -> NewJob:
+    """The wish in the document of a job.
+
+    Args:
+        sent: the document, with the text of its payload.
+        policy: which targets the stage allows.
+        now_ms: the instant of creation, epoch ms.
+
+    Raises:
+        Refusal: something in it is not valid, not built yet or too large; each error names its field.
+    """
+    payload = sent.texts["payload"].encode() if "payload" in sent.texts else None
+    if payload is not None and len(payload) > MOST_PAYLOAD_BYTES:
+        raise _payload_too_large()
+    try:
+        document = JobDocument.model_validate(sent.members)
+    except ValidationError as error:
+        raise invalid(errors_of(error)) from None
+    schedule = _schedule(document, now_ms)
+    errors = [*_target_errors(document.target, policy), *_retry_errors(document.retry)]
+    if isinstance(schedule, FieldError):
+        raise invalid([schedule, *errors])
+    if errors:
+        raise invalid(errors)
+    return _new_job(document, schedule, payload)
+
+
+def _new_job(document: JobDocument, schedule: Schedule, payload: bytes | None) -> NewJob:
+    return NewJob(
+        schedule=schedule,
+        target=_target(document.target),
+        retry=_retry(document),
+        rules=PlanningRules(
+            document.misfire_policy,
+            document.misfire_grace,
+            document.max_catch_up,
+            max_runs_of(cast("AnySchedule", document.schedule)),
+        ),
+        priority=document.priority,
+        name=document.name,
+        labels=document.labels,
+        payload=payload,
+        deadline_ms=document.deadline,
+    )
+
+
+def _payload_too_large() -> Refusal:
+    detail = f"at most {MOST_PAYLOAD_BYTES} bytes of UTF-8 are allowed"
+    return Refusal(
+        "too_large", f"the payload is too large: {detail}", (FieldError("pointer", "/payload", "too_large", detail),)
+    )
+
+
+def _schedule(document: JobDocument, now_ms: int) -> Schedule | FieldError:
+    try:
+        return read_schedule(cast("AnySchedule", document.schedule), now_ms)
+    except ScheduleError as error:
+        return error_of_schedule(error)
+
+
+def _target_errors(target: TargetDocument, policy: TargetPolicy) -> Iterator[FieldError]:
+    try:
+        parse_target_url(target.url, policy)
+    except TargetRefused as error:
+        yield error_of_target(error)
+    for problem in header_problems(target.headers.items()):
+        yield _header_error(problem)
+
+
+def _header_error(problem: HeaderProblem) -> FieldError:
+    where = ("target", "headers") if problem.name is None else ("target", "headers", problem.name)
+    return FieldError("pointer", pointer(*where), problem.code, problem.detail)
+
+
+def _retry_errors(retry: RetryDocument) -> Iterator[FieldError]:
+    if not retry.delays:
+        return
+    for field in sorted(retry.model_fields_set & _FORMULA):
+        yield FieldError(
+            "pointer", pointer("retry", field), "conflicting_fields", "stands for the formula, and delays replace it"
+        )
+
+
+def _target(target: TargetDocument) -> HttpTarget:
+    return HttpTarget(target.url, target.method, tuple(target.headers.items()), target.timeout)
+
+
+def _retry(document: JobDocument) -> RetryPolicy:
+    """The policy. A list of delays without a number of attempts means: one try, and one more after each delay."""
+    retry = document.retry
+    attempts = retry.max_attempts
+    if retry.delays and "max_attempts" not in retry.model_fields_set:
+        attempts = len(retry.delays) + 1
+    return RetryPolicy(
+        max_attempts=attempts,
+        base_ms=retry.base,
+        factor=retry.factor,
+        max_delay_ms=retry.max_delay,
+        jitter=retry.jitter,
+        delays_ms=tuple(retry.delays),
+        retry_on=None if document.retry_on is None else tuple(document.retry_on),
+    )

@@ -1,0 +1,59 @@
+"""From the validator's errors to ours: a pointer, a stable code and a sentence, never the value."""
+
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from carillon.domain.schedule_error import ScheduleError
+from carillon.domain.targets import TargetRefused
+from carillon.entrypoint.problems import FieldError, pointer
+from carillon.entrypoint.wire.documents import SCHEDULE_KINDS
+
+_MEANINGS = {
+    "extra_forbidden": ("unknown_field", "there is no such field here"),
+    "missing": ("required", "this field is required"),
+    "string_type": ("wrong_type", "must be a text"),
+    "int_type": ("wrong_type", "must be a whole number"),
+    "float_type": ("wrong_type", "must be a number"),
+    "dict_type": ("wrong_type", "must be an object"),
+    "model_type": ("wrong_type", "must be an object"),
+    "list_type": ("wrong_type", "must be a list"),
+}
+_OTHER = ("invalid_value", "this value is not allowed")
+_KEY_MARK = "[key]"
+
+
+def errors_of(error: ValidationError) -> tuple[FieldError, ...]:
+    """One error for each thing that the validator found."""
+    found = error.errors(include_url=False, include_input=False)
+    return tuple(FieldError("pointer", _pointer(each["loc"]), *_meaning(each)) for each in found)
+
+
+def error_of_schedule(error: ScheduleError) -> FieldError:
+    """The error of a time or a schedule that cannot be."""
+    return FieldError(
+        "pointer", pointer("schedule", error.field), "invalid_value", f"{error.detail}; allowed: {error.allowed}"
+    )
+
+
+def error_of_target(error: TargetRefused) -> FieldError:
+    """The error of a URL that may not be called."""
+    return FieldError("pointer", "/target/url", error.code, error.detail)
+
+
+def _meaning(error: ErrorDetails) -> tuple[str, str]:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "refused":
+        return str(context["code"]), str(context["detail"])
+    if kind in ("enum", "literal_error"):
+        return "not_a_choice", f"allowed: {context['expected']}"
+    return _MEANINGS.get(kind, _OTHER)
+
+
+def _pointer(steps: Sequence[str | int]) -> str:
+    """Where the error is in what was sent: the validator adds the kind of schedule, and a mark to keys."""
+    sent = [step for step in steps if step != _KEY_MARK]
+    if len(sent) > 1 and sent[0] == "schedule" and sent[1] in SCHEDULE_KINDS:
+        del sent[1]
+    return pointer(*sent)
