@@ -8,10 +8,10 @@ import logging
 from dataclasses import dataclass
 
 from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords
-from carillon.domain.admission import Drop, End, judge
+from carillon.domain.admission import Contested, Drop, End, judge
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
 from carillon.domain.run import Run, RunState
-from carillon.ports import Delivery, Quarantine, Saved
+from carillon.ports import Delivery, Quarantine, Refused, Saved
 
 logger = logging.getLogger("carillon")
 
@@ -47,8 +47,9 @@ class BuryMessage:
             judgement = judge(message, definition, run, now_ms)
             if isinstance(judgement, Drop):
                 return DONE
+            subject = run or self.records.blank(message, definition, now_ms)
             end = judgement if isinstance(judgement, End) else End(RunState.DEAD_LETTERED, UNDELIVERABLE)
-            written = self.records.end(run or self.records.blank(message, definition, now_ms), end)
+            written = Refused(subject) if isinstance(judgement, Contested) else self.records.end(subject, end)
             result = DONE if isinstance(written, Saved) else self.records.settle(written, definition, delivery)
             if not isinstance(result, Run):
                 return result

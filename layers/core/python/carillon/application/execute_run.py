@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords, facts
-from carillon.domain.admission import Drop, End, Start, WaitLonger, judge
+from carillon.domain.admission import Contested, Drop, End, Start, WaitLonger, judge
 from carillon.domain.callbacks import callback
 from carillon.domain.job import Definition
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
@@ -105,16 +105,17 @@ class ExecuteRun:
     ) -> bool | Run:
         """One judgement and its write: whether the message is done, or the record to judge by after a lost race."""
         now_ms = self.records.clock.now_ms()
-        judgement = judge(message, definition, run, now_ms)
+        written: Saved | Refused
         subject = run or self.records.blank(message, definition, now_ms)
-        match judgement:
+        match judge(message, definition, run, now_ms):
             case Drop(why):
                 logger.info("message dropped", extra={"action": "message_dropped", **facts(subject), "why": why})
                 return DONE
+            case Contested():
+                written = Refused(subject)
             case WaitLonger(at_ms):
-                written = self.records.save(
-                    waiting(subject, at_ms=at_ms, attempts=subject.attempts, lane=subject.lane, reason="paused")
-                )
+                longer = waiting(subject, at_ms=at_ms, attempts=subject.attempts, lane=subject.lane, reason="paused")
+                written = self.records.save(longer)
             case End() as end:
                 written = self.records.end(subject, end)
             case Start():

@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass, replace
 
-from carillon.domain.admission import Drop, End, Lose, PutBack, lost_for_good, resolve
+from carillon.domain.admission import Drop, End, PutBack, lost_for_good, resolve
 from carillon.domain.job import Definition, Lane, Priority
 from carillon.domain.messages import WorkMessage
 from carillon.domain.run import Attempt, Run, RunState, ended, finished_attempt, waiting
@@ -79,17 +79,18 @@ class RunRecords:
         """What a refused write means for the message: done, not done, or (the record) to be judged again."""
         if refused.run is None or refused.run.state.is_waiting:
             return refused.run or _come_again(delivery, RACE_PAUSE_MS)
-        match resolve(refused.run, definition, self.clock.now_ms()):
-            case Drop(why):
-                logger.info("message dropped", extra={"action": "message_dropped", **facts(refused.run), "why": why})
-                return DONE
-            case PutBack(after_ms):
-                return _come_again(delivery, after_ms)
-            case End() as end:
-                attempts = _broken_off(refused.run, self.clock.now_ms(), end.reason)
-                written = self.end(refused.run, end, attempts=attempts)
-            case Lose():
-                written = self.lose(refused.run, definition)
+        resolution = resolve(refused.run, definition, self.clock.now_ms())
+        if isinstance(resolution, Drop):
+            said = {"action": "message_dropped", **facts(refused.run), "why": resolution.why}
+            logger.info("message dropped", extra=said)
+            return DONE
+        if isinstance(resolution, PutBack):
+            return _come_again(delivery, resolution.after_ms)
+        if isinstance(resolution, End):
+            attempts = _broken_off(refused.run, self.clock.now_ms(), resolution.reason)
+            written = self.end(refused.run, resolution, attempts=attempts)
+        else:
+            written = self.lose(refused.run, definition)
         return DONE if isinstance(written, Saved) else _come_again(delivery, RACE_PAUSE_MS)
 
 

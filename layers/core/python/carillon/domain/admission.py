@@ -48,13 +48,18 @@ class Lose:
 
 
 @dataclass(frozen=True, slots=True)
+class Contested:
+    """The message's own attempt has been started already, by a worker that may be alive or dead: see `resolve`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Drop:
     """The message is void; `why` is for the log."""
 
     why: str
 
 
-Judgement = Start | End | WaitLonger | Drop
+Judgement = Start | End | WaitLonger | Contested | Drop
 Resolution = End | Lose | PutBack | Drop
 
 
@@ -91,8 +96,10 @@ def _judge_first(message: WorkMessage, definition: Definition, now_ms: int) -> J
 
 
 def _judge_waiting(definition: Definition, run: Run | None, now_ms: int, wait: int) -> Judgement:
-    if run is None or not run.state.is_waiting or run.wait != wait:
+    if run is None or run.wait != wait or run.state.has_ended:
         return Drop("stale_wait")
+    if not run.state.is_waiting:
+        return Contested()
     if definition.job.state is JobState.CANCELLED:
         return End(RunState.CANCELLED, "job_cancelled")
     if run.key.is_manual:

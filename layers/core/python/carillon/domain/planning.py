@@ -4,7 +4,6 @@ It depends on nothing but the entry, the instant of the decision and the look-ah
 over, and keeps its instant, decides what the first one did.
 """
 
-from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
@@ -163,25 +162,19 @@ class _Missed:
 
 def _missed(schedule: Schedule, first: int, on_time_from: int, *, with_first: bool, newest: int) -> _Missed:
     """The missed occurrences before an instant: the newest so many to be run, all older ones as skipped."""
-    if not with_first and first >= on_time_from:
+    until = on_time_from - 1
+    count = with_first + schedule.count(first, until)
+    if count == 0:
         return _Missed((), ())
-    count, before_kept = 0, deque[int](maxlen=newest + MOST_SINGLE_SKIPS + 1)
-    oldest: int | None = None
-    for nominal in chain((first,) if with_first else (), schedule.between(first, on_time_from - 1)):
-        oldest = nominal if oldest is None else oldest
-        before_kept.append(nominal)
-        count += 1
-    tail = tuple(before_kept)
-    kept = tail[max(len(tail) - newest, 0) :]
-    return _Missed(kept, _blocks(oldest, tail[: len(tail) - len(kept)], count - len(kept)))
-
-
-def _blocks(oldest: int | None, latest_skipped: tuple[int, ...], count: int) -> tuple[SkippedBlock, ...]:
-    if count == 0 or oldest is None:
-        return ()
-    if count <= MOST_SINGLE_SKIPS:
-        return tuple(SkippedBlock(1, nominal, nominal) for nominal in latest_skipped[-count:])
-    return (SkippedBlock(count, oldest, latest_skipped[-1]),)
+    kept = schedule.newest(first, until, newest) if newest else ()
+    if with_first and len(kept) < min(newest, count):
+        kept = (first, *kept)
+    skipped = count - len(kept)
+    oldest_first = chain((first,) if with_first else (), schedule.between(first, until))
+    if skipped <= MOST_SINGLE_SKIPS:
+        return _Missed(kept, tuple(SkippedBlock(1, nominal, nominal) for nominal in islice(oldest_first, skipped)))
+    last = schedule.previous_before(kept[0] if kept else until + 1)
+    return _Missed(kept, (SkippedBlock(skipped, next(oldest_first), first if last is None else last),))
 
 
 def skipped_record(entry: DueJob, block: SkippedBlock, reason: str, now_ms: int, retention_ms: int) -> Run:

@@ -20,9 +20,7 @@ ReceiveOne = Callable[[Mapping[str, Any]], Delivery]
 """Makes a delivery of one record of the event."""
 
 
-def batch_handler(
-    handle: HandleOne, receive: ReceiveOne, *, clock: Clock, meter: Meter, side_by_side: int
-) -> Handler:
+def batch_handler(handle: HandleOne, receive: ReceiveOne, *, clock: Clock, meter: Meter, side_by_side: int) -> Handler:
     """A Lambda handler of SQS batches with partial answers.
 
     Args:

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any, Protocol
 
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
-from aws_lambda_powertools.metrics import MetricUnit, Metrics
+from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
 NAMESPACE = "Carillon"
 
