@@ -7,10 +7,12 @@ from typing import Any
 import click
 
 COMMANDS = {
+    "demo": ("carillon_cli.dev.demo:demo", "Run Carillon on this machine and watch two jobs at work."),
     "dev": ("carillon_cli.dev.command:dev", "Run Carillon on this machine, on a local AWS."),
     "invoke": ("carillon_cli.invoke:invoke", "Run a deployed function with an event from a file."),
     "jobs": ("carillon_cli.jobs:jobs", "Create, list, show, cancel and import jobs."),
     "runs": ("carillon_cli.runs:runs", "List and show runs of jobs."),
+    "smoke": ("carillon_cli.dev.smoke:smoke", "Check that the whole of Carillon works on this machine."),
     "tenants": ("carillon_cli.tenants:tenants", "Create and list tenants, with the operator's AWS credentials."),
 }
 """Name of each subcommand → where it is defined, and its line in the help."""

@@ -1,0 +1,108 @@
+"""The CDK command line as child programs: synthesise, bootstrap, deploy."""
+
+import json
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from carillon_cli.dev.child import Child, Program
+from carillon_cli.dev.errors import REFUSED, UNREACHABLE, DevError
+from carillon_cli.dev.project import ACCOUNT, CREDENTIALS, REGION, STACK_NAME, STAGE, Project, search_path
+from carillon_cli.dev.workspace import Workspace
+
+_SYNTH_SECONDS = 300.0
+_BOOTSTRAP_SECONDS = 120.0
+_DEPLOY_SECONDS = 300.0
+_QUIET = ("--no-notices", "--no-color", "--ci")
+
+
+def environment(endpoint: str, inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The caller's environment, with everything that says "AWS" pointing at the local one."""
+    kept = {name: value for name, value in inherited.items() if not name.startswith(("AWS_", "CDK_"))}
+    return kept | {
+        **CREDENTIALS,
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_REGION": REGION,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "CDK_DISABLE_CLI_TELEMETRY": "1",
+        "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION": "1",
+        "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION": "1",
+        "NO_PROXY": ",".join(filter(None, [inherited.get("NO_PROXY"), "127.0.0.1", "localhost"])),
+        "PATH": search_path(),
+    }
+
+
+@dataclass(frozen=True)
+class Cdk:
+    """Runs the CDK for one stack.
+
+    Attributes:
+        project: what is deployed.
+        workspace: where the assembly, the outputs and the logs go.
+        endpoint: the local AWS.
+        stop: set when somebody asks to stop.
+    """
+
+    project: Project
+    workspace: Workspace
+    endpoint: str
+    stop: threading.Event
+
+    def start_synth(self) -> Child:
+        """Start synthesising the local stage; needs no AWS."""
+        return self._start("synth", ["synth", "--quiet", "-c", f"stage={STAGE}", "-o", str(self.workspace.assembly)])
+
+    def finish_synth(self, synth: Child) -> None:
+        """Wait for the synthesis.
+
+        Raises:
+            DevError: if it failed.
+        """
+        self._finish(synth, _SYNTH_SECONDS)
+
+    def start_bootstrap(self) -> Child:
+        """Start making the CDK's own stack, which takes assets."""
+        return self._start("bootstrap", ["bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", ""])
+
+    def finish_bootstrap(self, bootstrap: Child) -> None:
+        """Wait for the CDK's own stack.
+
+        Raises:
+            DevError: if it failed.
+        """
+        self._finish(bootstrap, _BOOTSTRAP_SECONDS)
+
+    def start_deploy(self) -> Child:
+        """Start deploying what was synthesised. Unchanged resources are left alone."""
+        arguments = ["deploy", STACK_NAME, "--app", str(self.workspace.assembly), "--require-approval", "never"]
+        return self._start("deploy", [*arguments, "--method", "direct", "--outputs-file", str(self.workspace.outputs)])
+
+    def finish_deploy(self, deploy: Child) -> None:
+        """Wait for the deployment.
+
+        Raises:
+            DevError: if it failed.
+        """
+        self._finish(deploy, _DEPLOY_SECONDS)
+
+    def outputs(self) -> dict[str, str]:
+        """The outputs of the newest deployment."""
+        outputs: dict[str, str] = json.loads(self.workspace.outputs.read_text())[STACK_NAME]
+        return outputs
+
+    def _start(self, step: str, arguments: Sequence[str]) -> Child:
+        log = self.workspace.logs / f"cdk-{step}.log"
+        log.unlink(missing_ok=True)
+        argv = [str(self.project.cdk), *arguments, *_QUIET]
+        return Child(Program(f"cdk {step}", argv, environment(self.endpoint), self.project.root, log))
+
+    def _finish(self, child: Child, timeout_seconds: float) -> None:
+        try:
+            status = child.wait(timeout_seconds, self.stop)
+        except TimeoutError as error:
+            raise DevError(str(error), UNREACHABLE, child.tail()) from error
+        if status != 0:
+            raise DevError(f"{child.program.name} failed with status {status}", REFUSED, child.tail())
