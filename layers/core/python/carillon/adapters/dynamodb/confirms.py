@@ -1,0 +1,55 @@
+"""The end of a claim."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from carillon.adapters.dynamodb import keys as k
+from carillon.adapters.dynamodb.attributes import TRUE, Item, number, text
+from carillon.adapters.dynamodb.database import Cancelled, Database, Lost
+from carillon.adapters.dynamodb.job_items import job_if_readable, job_key
+from carillon.adapters.dynamodb.writes import Write, setting, update
+from carillon.adapters.store_rules import is_still_granted, was_confirmed
+from carillon.ports import Claim, Confirmation
+
+_OUR_CLAIM: Final = f"#{k.VERSION} = :seen AND #{k.CLAIM_ID} = :mine"
+
+
+def confirm(database: Database, confirmation: Confirmation, records: Sequence[Write]) -> bool:
+    """End a claim with its records: one update if there are none, else all or nothing.
+
+    The claim's name stays on the job, so that a repeat of a confirm whose answer was lost finds that it has succeeded.
+    """
+    write = _write(database.jobs, confirmation)
+    claim = confirmation.claim
+    if not records:
+        written = database.write(write)
+        return not isinstance(written, Lost) or _was_ours(written.old, claim)
+    cancelled = database.transact_with([write], records)
+    return not isinstance(cancelled, Cancelled) or _was_ours(cancelled.failed[0], claim)
+
+
+def _was_ours(old: Item | None, claim: Claim) -> bool:
+    stored = job_if_readable(old)
+    return stored is not None and was_confirmed(stored, claim)
+
+
+def _write(table: str, confirmation: Confirmation) -> Write:
+    claim, upcoming = confirmation.claim, confirmation.upcoming
+    attributes = {
+        k.STATE: text(confirmation.state),
+        k.VERSION: number(claim.entry.version + 1),
+        k.PLANNED: number(confirmation.planned),
+        k.LEASE_UNTIL: number(0),
+    }
+    if upcoming:
+        attributes[k.NEXT_FIRE_TIME] = number(upcoming.due_ms)
+        attributes[k.SCHEDULED_FOR] = number(upcoming.scheduled_for)
+    if confirmation.expires_at is not None:
+        attributes[k.EXPIRES_AT] = number(confirmation.expires_at)
+    if is_still_granted(confirmation):
+        attributes[k.GRANTED] = TRUE
+    leaving = () if upcoming else (k.SHARD, k.NEXT_FIRE_TIME, k.SCHEDULED_FOR)
+    missing = tuple(name for name in (k.GRANTED, k.EXPIRES_AT) if name not in attributes)
+    change, values = setting(attributes, removing=(*leaving, *missing))
+    values |= {":seen": number(claim.entry.version), ":mine": text(claim.claim_id)}
+    return update(table, job_key(claim.entry.job_id), change, _OUR_CLAIM, values)

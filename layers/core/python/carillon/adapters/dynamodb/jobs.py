@@ -1,0 +1,213 @@
+"""The job store in DynamoDB."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from carillon.adapters.dynamodb import keys as k
+from carillon.adapters.dynamodb.attributes import Fields, Item, number, text
+from carillon.adapters.dynamodb.claims import Answer, ClaimTransport, SingleClaims
+from carillon.adapters.dynamodb.confirms import confirm
+from carillon.adapters.dynamodb.database import Database, Lost, Written
+from carillon.adapters.dynamodb.due_items import LONGEST_REASON, set_item_aside
+from carillon.adapters.dynamodb.job_items import job_item, job_key, job_of
+from carillon.adapters.dynamodb.job_names import JobNames
+from carillon.adapters.dynamodb.replacing import replacement
+from carillon.adapters.dynamodb.run_items import run_item
+from carillon.adapters.dynamodb.spec_items import spec_item, spec_key, spec_of
+from carillon.adapters.dynamodb.writes import ABSENT, Write, delete, put, setting, update
+from carillon.adapters.store_rules import (
+    holds_claim,
+    is_same_creation,
+    is_same_edit,
+    was_set_to_error,
+)
+from carillon.domain.job import Definition, JobState
+from carillon.domain.planning import DueJob
+from carillon.domain.run import Run
+from carillon.ports import (
+    Claim,
+    Claimed,
+    ClaimRefused,
+    ClaimResult,
+    Confirmation,
+    JobPage,
+    NameTakenError,
+    UnavailableError,
+    UnreadableItemError,
+)
+
+_BOTH_HALVES: Final = f"#{k.PK} = :pk AND begins_with(#{k.SK}, :job)"
+_NEWEST_OF_TENANT: Final = f"#{k.TENANT} = :tenant"
+_NEWEST_AFTER: Final = f"{_NEWEST_OF_TENANT} AND #{k.LISTED} < :after"
+MOST_NAME_RACES: Final = 5
+
+
+class DynamoJobStore:
+    """Jobs, both halves. `claims` is the transport of claims."""
+
+    def __init__(self, database: Database, *, claims: ClaimTransport | None = None) -> None:
+        self._database = database
+        self._claims = claims or SingleClaims()
+        self._names = JobNames(database)
+
+    def create(self, definition: Definition) -> None:
+        """Store a new job, its other half and its name, all or nothing.
+
+        Raises:
+            NameTakenError: another job of the tenant holds the name.
+            ItemTooLargeError: the job does not fit into an item.
+            ValueError: another job has this id.
+        """
+        job, spec = definition.job, definition.spec
+        halves = [
+            put(self._database.jobs, job_item(job), ABSENT),
+            put(self._database.jobs, spec_item(spec), ABSENT),
+        ]
+        former_holder: str | None = None
+        for _ in range(MOST_NAME_RACES):
+            cancelled = self._database.transact([*halves, *self._names.taking(spec, former_holder)])
+            if cancelled is None:
+                return
+            if len(halves) not in cancelled.failed or len(cancelled.failed) > 1:
+                self._check_repeat(definition)
+                return
+            former_holder = self._former_holder(cancelled.failed[len(halves)])
+        raise UnavailableError("the name keeps changing hands")
+
+    def get(self, job_id: str) -> Definition | None:
+        """Both halves, by one strongly consistent query, or None."""
+        values = {":pk": text(k.job_pk(job_id)), ":job": text(k.JOB_SK)}
+        found = {
+            item[k.SK]["S"]: item
+            for page in self._database.query(self._database.jobs, _BOTH_HALVES, values)
+            for item in page
+        }
+        return _definition(found.get(k.JOB_SK), found.get(k.SPEC_SK))
+
+    def list_newest(self, tenant: str, limit: int, after: str | None) -> JobPage:
+        """A tenant's jobs, newest first, from behind the job `after`; damaged ones are left out."""
+        found = self._listed(tenant, limit + 1, after)
+        page = found[:limit]
+        keys = [key for job_id in page for key in (job_key(job_id), spec_key(job_id))]
+        items = {(i[k.PK]["S"], i[k.SK]["S"]): i for i in self._database.get_many(self._database.jobs, keys)}
+        halves = ((items.get((pk, k.JOB_SK)), items.get((pk, k.SPEC_SK))) for pk in map(k.job_pk, page))
+        readable = (_definition_if_readable(job, spec) for job, spec in halves)
+        definitions = tuple(definition for definition in readable if definition)
+        return JobPage(definitions, page[-1] if len(found) > limit else None)
+
+    def replace(self, definition: Definition, *, seen_version: int, seen_revision: int, records: Sequence[Run]) -> bool:
+        """Store both halves if neither has changed since it was read, with new run records, all or nothing.
+
+        The claim of a dispatcher stands unless the version rises, which voids it; the stored epoch always stands.
+
+        Raises:
+            ItemTooLargeError: the job does not fit into an item any more.
+        """
+        required = replacement(self._database.jobs, definition, seen_version, seen_revision)
+        freed = self._names.freeing(definition.spec) if definition.job.state is JobState.CANCELLED else []
+        if self._database.transact_with(required, [*freed, *self._recording(records)]) is None:
+            return True
+        stored = self.get(definition.job.id)
+        return stored is not None and is_same_edit(stored.spec, definition.spec, seen_revision)
+
+    def claim_many(self, claims: Sequence[Claim]) -> list[ClaimResult]:
+        """Try each claim by itself. A job whose lease is damaged is taken out of the due index.
+
+        Raises:
+            UnavailableError: there was no answer for any of them.
+        """
+        answers = self._claims(self._database, claims)
+        if claims and all(answer is None for answer in answers):
+            raise UnavailableError("no claim was answered")
+        return [self._claim_result(claim, answer) for claim, answer in zip(claims, answers, strict=True)]
+
+    def confirm(self, confirmation: Confirmation) -> bool:
+        """End our claim, with the records, all or nothing."""
+        return confirm(self._database, confirmation, self._recording(confirmation.records))
+
+    def set_error(self, entry: DueJob, reason: str) -> bool:
+        """Take a job that cannot be decided out of the due index: state `error`."""
+        attributes = {
+            k.STATE: text(JobState.ERROR),
+            k.ERROR: text(reason[:LONGEST_REASON]),
+            k.VERSION: number(entry.version + 1),
+            k.LEASE_UNTIL: number(0),
+            k.CLAIM_ID: text(""),
+            k.DECIDED_AT: number(0),
+        }
+        change, values = setting(attributes, removing=(k.SHARD, k.NEXT_FIRE_TIME, k.SCHEDULED_FOR))
+        values[":seen"] = number(entry.version)
+        key = job_key(entry.job_id)
+        written = self._database.write(update(self._database.jobs, key, change, f"#{k.VERSION} = :seen", values))
+        return isinstance(written, Written) or (
+            written.old is not None and was_set_to_error(job_of(written.old), entry)
+        )
+
+    def delete(self, job_id: str) -> None:
+        """Remove what is left of a job whose hot half is gone: its name first, because the other half tells it."""
+        key = spec_key(job_id)
+        item = self._database.get(self._database.jobs, key)
+        if item is None or self._database.get(self._database.jobs, job_key(job_id)) is not None:
+            return
+        fields = Fields(item)
+        if (name := fields.text_or_none(k.NAME)) is not None:
+            self._names.free(fields.text(k.TENANT), name, job_id)
+        self._database.write(delete(self._database.jobs, key, f"attribute_exists(#{k.PK})"))
+
+    def _check_repeat(self, definition: Definition) -> None:
+        stored = self.get(definition.job.id)
+        if stored is None or not is_same_creation(stored.spec, definition.spec):
+            raise ValueError(f"{definition.job.id}: another job has this id")
+
+    def _former_holder(self, name_item: Item | None) -> str | None:
+        """The job that a name may be taken from, because it is gone or cancelled; None: nobody holds the name."""
+        if name_item is None:
+            return None
+        holder = Fields(name_item).text(k.JOB_ID)
+        item = self._database.get(self._database.jobs, job_key(holder))
+        if item is not None and item.get(k.STATE) != text(JobState.CANCELLED):
+            raise NameTakenError(holder)
+        return holder
+
+    def _listed(self, tenant: str, limit: int, after: str | None) -> list[str]:
+        condition, values = _NEWEST_OF_TENANT, {":tenant": text(tenant)}
+        if after is not None:
+            condition, values = _NEWEST_AFTER, values | {":after": text(after)}
+        found: list[str] = []
+        for page in self._database.query(
+            self._database.jobs, condition, values, index=k.BY_TENANT_INDEX, newest_first=True, page_limit=limit
+        ):
+            found.extend(item[k.LISTED]["S"] for item in page)
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def _recording(self, records: Sequence[Run]) -> list[Write]:
+        return [put(self._database.jobs, run_item(run), ABSENT) for run in records]
+
+    def _claim_result(self, claim: Claim, answer: Answer) -> ClaimResult:
+        if isinstance(answer, Written):
+            return Claimed(claim)
+        if not isinstance(answer, Lost) or answer.old is None:
+            return ClaimRefused(claim, None)
+        try:
+            stored = job_of(answer.old)
+        except UnreadableItemError as error:
+            set_item_aside(self._database, answer.old[k.PK]["S"], answer.old[k.SK]["S"], str(error))
+            return ClaimRefused(claim, None)
+        return Claimed(claim) if holds_claim(stored, claim) else ClaimRefused(claim, stored)
+
+
+def _definition(job: Item | None, spec: Item | None) -> Definition | None:
+    if job is None:
+        return None
+    if spec is None:
+        raise Fields(job).unreadable("the other half is missing")
+    return Definition(job_of(job), spec_of(spec))
+
+
+def _definition_if_readable(job: Item | None, spec: Item | None) -> Definition | None:
+    try:
+        return _definition(job, spec)
+    except UnreadableItemError:
+        return None
