@@ -67,7 +67,7 @@ def read_zone_file(content: bytes) -> ZoneFile:
 
 
 def _counts(content: bytes, start: int) -> _Counts:
-    magic, version, *counts = _HEADER.unpack_from(content, start)
+    magic, version, *counts = _HEADER.unpack(content[start : start + _HEADER.size].ljust(_HEADER.size, b"\0"))
     if magic != b"TZif" or version < b"2":
         raise ValueError("not a time zone file of version 2 or later")
     return _Counts(*counts)

@@ -1,0 +1,119 @@
+"""What holds for every schedule, and for the text under which it is stored."""
+
+import pytest
+from carillon.domain.instants import LAST_INSTANT_MS
+from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, ScheduleError, decode, encode
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+INSTANTS = st.integers(0, LAST_INSTANT_MS)
+SOON = st.integers(0, 4 * 10**12)
+BOUNDS = st.tuples(st.none() | SOON, st.none() | SOON).filter(lambda pair: None in pair or pair[0] <= pair[1])
+EXPRESSIONS = st.sampled_from(
+    [
+        "* * * * *",
+        "*/7 1-3 * * *",
+        "30 2 * * *",
+        "0 0 29 2 *",
+        "0 0 L-3 * *",
+        "15 10 15W * 1",
+        "0,30 1 * * SUN",
+        "0 */2 1 * *",
+        "@weekly",
+    ]
+)
+ZONES = st.sampled_from(
+    ["America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "Pacific/Apia", "UTC", "Antarctica/Troll", "Asia/Gaza"]
+)
+CRONS = st.builds(
+    lambda expression, zone, gap, overlap, bounds: CronSchedule(expression, zone, gap, overlap, *bounds),
+    EXPRESSIONS, ZONES, st.sampled_from(["shift", "skip"]), st.sampled_from(["first", "last", "both"]), BOUNDS,
+)  # fmt: skip
+EVERYS = st.builds(
+    lambda interval, anchor, bounds: Every(interval, anchor, *bounds), st.integers(1_000, 10**11), SOON, BOUNDS
+)
+SCHEDULES = CRONS | EVERYS | st.builds(OneOff, SOON)
+
+
+@settings(derandomize=True, max_examples=300)
+@given(SCHEDULES, SOON, st.integers(0, 10**11))
+def test_the_next_time_is_later_and_there_is_none_between(schedule: Schedule, after_ms: int, step_ms: int) -> None:
+    """Strictly later always, and the same answer from any instant before it: asking late or often changes nothing."""
+    upcoming = schedule.next_after(after_ms)
+    assume(upcoming is not None)
+    assert upcoming is not None
+    assert upcoming > after_ms
+    assert schedule.next_after(min(after_ms + step_ms, upcoming - 1)) == upcoming
+    later = schedule.next_after(upcoming)
+    assert later is None or later > upcoming
+
+
+@settings(derandomize=True, max_examples=300)
+@given(SCHEDULES, SOON)
+def test_next_and_previous_are_inverse(schedule: Schedule, after_ms: int) -> None:
+    """From a nominal time one forth and one back is the same nominal time."""
+    first = schedule.next_after(after_ms)
+    second = None if first is None else schedule.next_after(first)
+    assume(second is not None)
+    assert second is not None
+    assert schedule.previous_before(second) == first
+    assert schedule.previous_before(second + 1) == second
+
+
+@settings(derandomize=True, max_examples=200)
+@given(SCHEDULES, SOON, st.integers(0, 3 * 86_400_000))
+def test_counting_newest_and_listing_agree(schedule: Schedule, after_ms: int, length_ms: int) -> None:
+    """The count, the newest few and the summary are those of the list."""
+    until_ms = after_ms + length_ms
+    listed = list(schedule.between(after_ms, until_ms, 5_000))
+    assert schedule.count(after_ms, until_ms) == len(listed) or len(listed) == 5_000
+    assert schedule.newest(after_ms, until_ms, 3) == tuple(listed[-3:]) or len(listed) == 5_000
+    missed = schedule.missed(after_ms, until_ms, 3)
+    assert (missed is None) is (not listed)
+    assert missed is None or missed.first_ms == listed[0]
+
+
+@settings(derandomize=True, max_examples=300)
+@given(SCHEDULES)
+def test_a_schedule_survives_storage_byte_for_byte(schedule: Schedule) -> None:
+    """The stored text gives the schedule back, and the schedule the text."""
+    text = encode(schedule)
+    assert decode(text) == schedule
+    assert encode(decode(text)) == text
+    assert len(text) <= 200
+
+
+def test_schedules_are_values() -> None:
+    """Equal parts make equal schedules, which can be keys of a cache."""
+    assert len({CronSchedule("0 9 * * 1", "UTC"), CronSchedule("0 9  * * 1"), Every(1_000, 5), Every(1_000, 5)}) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "at|", "at|01", "at|-1", "at|5 ", "at|5\n", "at|99999999999999999", "at|\u0665", "every|60000|5",
+        "every|999|5||", "every|1000|5|9|8",
+        "cron|shift|first|||UTC|0  9 * * *", "cron|shift|first|||utc|0 9 * * *", "cron|late|first|||UTC|0 9 * * *",
+        "cron|shift|never|||UTC|0 9 * * *", "cron|shift|first|||UTC|0 9 * *",
+        "cron|shift|first|||UTC|0 0 30 2 *", "after|5",
+    ],
+)  # fmt: skip
+def test_a_damaged_text_is_refused(text: str) -> None:
+    """Only what `encode` writes is read; anything else is one kind of error."""
+    with pytest.raises(ScheduleError):
+        decode(text)
+
+
+def test_only_our_schedules_have_a_stored_form() -> None:
+    """A kind of schedule without a stored form is a mistake of the program."""
+
+    class Never(Schedule):
+        def next_after(self, after_ms: int) -> None: ...
+
+        def previous_before(self, before_ms: int) -> None: ...
+
+        def count(self, after_ms: int, until_ms: int) -> int:
+            return 0 * (until_ms - after_ms)
+
+    with pytest.raises(TypeError, match="Never"):
+        encode(Never())
