@@ -173,7 +173,7 @@ class Cron:
         return by_date & by_weekday if self.both_day_fields else by_date | by_weekday
 
     def _months_after(self, year: int, month: int) -> Iterator[tuple[int, int]]:
-        yield from ((year, later) for later in bits(self.months >> month + 1 << month + 1))
+        yield from ((year, later) for later in bits(self.months & (-2 << month)))
         for later_year in range(year + 1, _LAST_YEAR + 1):
             yield from ((later_year, each) for each in bits(self.months))
 

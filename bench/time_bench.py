@@ -1,0 +1,114 @@
+"""How long the next occurrence takes, beside croniter and cronsim in the same run.
+
+`python bench/time_bench.py` walks each expression on from a few starts in New York, the parsed schedule at hand in all
+three. A question's time is the best of five, so that a busy machine shows less; the worst is the slowest question.
+"""
+
+import csv
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from time import perf_counter_ns
+
+from carillon.domain.schedule import CronSchedule, ScheduleError
+from croniter import croniter
+from cronsim import CronSim
+
+from tests.unit.domain.time.oracles import library_zone
+
+ZONE = "America/New_York"
+COMMON = (
+    "* * * * *",
+    "*/5 * * * *",
+    "0 * * * *",
+    "0 9 * * *",
+    "30 2 * * *",
+    "0 9 * * MON-FRI",
+    "0 0 1 * *",
+    "15 14 1,15 * *",
+)
+NASTY = (
+    "0 0 29 2 */7",
+    "0 0 29 2 *",
+    "0 0 L-3 * *",
+    "0 0 15W * *",
+    "*/7 * * * *",
+    "0 0 * * 1#5",
+    "0 0 31 12 */7",
+    "59 23 L 2 *",
+)
+STARTS = tuple(
+    datetime(year, month, day, 5, 59, 59, tzinfo=UTC)
+    for year, month, day in ((2026, 3, 8), (2026, 6, 14), (2026, 11, 1), (2097, 1, 1), (2103, 11, 4))
+)
+STEPS, ROUNDS = 5, 5
+
+
+def best_us(question: Callable[[], object]) -> float:
+    """The shortest of some rounds, in microseconds."""
+    times = []
+    for _ in range(ROUNDS):
+        begin = perf_counter_ns()
+        question()
+        times.append(perf_counter_ns() - begin)
+    return min(times) / 1_000
+
+
+def ours_us(expression: str, start: datetime) -> list[float]:
+    """The time of each of a few steps."""
+    schedule, at_ms, times = CronSchedule(expression, ZONE), int(start.timestamp() * 1_000), []
+    for _ in range(STEPS):
+        times.append(best_us(lambda at_ms=at_ms: schedule.next_after(at_ms)))
+        at_ms = schedule.next_after(at_ms) or at_ms
+    return times
+
+
+def theirs_us(walk: Callable[[], object]) -> list[float]:
+    """The time of each of a few steps of a library's walk, which cannot be asked twice."""
+    times = []
+    for _ in range(STEPS):
+        begin = perf_counter_ns()
+        walk()
+        times.append((perf_counter_ns() - begin) / 1_000)
+    return times
+
+
+def real_expressions() -> list[str]:
+    """The cron lines of a public CI system that can fire."""
+    path = Path(__file__).parents[1] / "tests" / "data" / "real_schedules.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        expressions = {row["expression"] for row in csv.DictReader(file) if row["kind"] == "cron"}
+    return sorted(filter(can_fire, expressions))
+
+
+def can_fire(expression: str) -> bool:
+    """Whether we accept it."""
+    try:
+        CronSchedule(expression)
+    except ScheduleError:
+        return False
+    return True
+
+
+def main() -> None:
+    """Print a line an expression, and the summary last."""
+    zone, common, croniters, cronsims = library_zone(ZONE), list[float](), list[float](), list[float]()
+    for expression in COMMON:
+        for start in STARTS:
+            local = start.astimezone(zone)
+            common += ours_us(expression, start)
+            croniters += theirs_us(croniter(expression, local).get_next)
+            cronsims += theirs_us(CronSim(expression, local).__next__)
+    worst: dict[str, float] = {}
+    for expression in (*NASTY, *real_expressions()):
+        worst[expression] = max(time for start in STARTS for time in ours_us(expression, start))
+    for expression in sorted(worst, key=worst.__getitem__, reverse=True)[:8]:
+        print(f"{worst[expression]:9.1f} us at worst  {expression}")
+    ours, slowest = median(common), max(*worst.values(), *common)
+    ratios = f"vs_croniter={ours / median(croniters):.3f} vs_cronsim={ours / median(cronsims):.3f}"
+    print(f"median_us={ours:.1f} worst_us={slowest:.1f} {ratios}")
+
+
+if __name__ == "__main__":
+    main()
