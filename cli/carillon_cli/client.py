@@ -14,12 +14,21 @@ from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import quote, urlencode
 
-from carillon_cli.problems import ApiProblem, BadAnswerError, ClientError, FieldError, PagingError, UnreachableError
+from carillon_cli.problems import (
+    ApiProblem,
+    BadAnswerError,
+    BadIdError,
+    ClientError,
+    FieldError,
+    PagingError,
+    UnreachableError,
+)
 from carillon_cli.transport import Answer, Request, Transport
 
 __all__ = [
     "ApiProblem",
     "BadAnswerError",
+    "BadIdError",
     "Client",
     "ClientError",
     "FieldError",
@@ -48,7 +57,7 @@ class Client:
     """The calls of the interface, for one service and one key. It may be used from several threads.
 
     Every call may raise `ApiProblem` (the service refused), `UnreachableError` (no answer came) or `BadAnswerError`
-    (the answer is not one of this service's). Reads and cancellations are tried again by themselves; creating a job is
+    (the answer is not one of this service's); with an id, `BadIdError`. Reads and cancellations are tried again by themselves; creating a job is
     tried again only when told that it may be.
     """
 
@@ -179,10 +188,10 @@ def _segment(text: str) -> str:
     """A path segment. What would change the path's meaning is no id.
 
     Raises:
-        ValueError: It cannot be an id.
+        BadIdError: It cannot be an id.
     """
     if not text.strip("."):
-        raise ValueError("an id must not be empty")
+        raise BadIdError("an id must not be empty")
     return quote(text, safe="@~")
 
 

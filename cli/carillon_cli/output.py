@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from carillon_cli.problems import ApiProblem, BadAnswerError, ClientError, UnreachableError
+from carillon_cli.problems import ApiProblem, BadAnswerError, BadIdError, ClientError, UnreachableError
 
 REFUSED = 1
 NOT_REACHABLE = 3
@@ -102,6 +102,8 @@ def _verdict(error: Exception) -> tuple[str, int]:
         return "aborted", REFUSED
     if isinstance(error, ApiProblem):
         return _problem_line(error), REFUSED
+    if isinstance(error, BadIdError):
+        return str(error), click.UsageError.exit_code
     if isinstance(error, ClientError):
         return str(error), NOT_REACHABLE if isinstance(error, UnreachableError | BadAnswerError) else REFUSED
     return f"unexpected {type(error).__name__}: {error} (CARILLON_DEBUG=1 shows where)", REFUSED

@@ -22,6 +22,10 @@ class PagingError(ClientError):
     """A list did not come to an end as lists do."""
 
 
+class BadIdError(ClientError, ValueError):
+    """The text cannot be an id, so nothing was asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class FieldError:
     """What was refused at one place: `where` is an RFC 6901 pointer into the body, a parameter or a header."""

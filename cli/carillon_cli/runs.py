@@ -70,7 +70,9 @@ def _row(run: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _attempt_row(attempt: Mapping[str, Any]) -> tuple[object, ...]:
-    return tuple(attempt.get(name) for name in ("number", "started_at", "ended_at", "status", "error", "response_excerpt"))
+    return tuple(
+        attempt.get(name) for name in ("number", "started_at", "ended_at", "status", "error", "response_excerpt")
+    )
 
 
 def _attempts(run: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -15,7 +15,8 @@ HEADER = ["id", "kind", "expression"]
 
 def is_csv(data: bytes) -> bool:
     """Whether the first line that is not blank is this table's header."""
-    return any(_is_header(text) for _, text in _filled_lines(data))
+    _, first = next(_filled_lines(data), (0, None))
+    return _is_header(first)
 
 
 def read_csv(data: bytes, prefix: str, timezone: str) -> Iterator[Line]:
