@@ -13,15 +13,22 @@ from infra.stack import CarillonStack
 from infra.stages import DEFAULT_STAGE, Stage, stage_named
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from infra.parts.sources import Sources
 
 # One statement per set of resources instead of one per grant: policies stay readable, and far from their size limit.
 FEATURES = {"@aws-cdk/aws-iam:minimizePolicies": True}
 
 
-def new_app(outdir: str | None = None) -> App:
-    """An app that is checked by cdk-nag whenever it is synthesised; a finding without a reason stops it."""
-    app = App(outdir=outdir, context=FEATURES, analytics_reporting=False)
+def new_app(outdir: str | None = None, context: Mapping[str, object] | None = None) -> App:
+    """An app that is checked by cdk-nag whenever it is synthesised; a finding without a reason stops it.
+
+    Args:
+        outdir: Where the cloud assembly goes; the command line decides if it is None.
+        context: What the command line would add to the context.
+    """
+    app = App(outdir=outdir, context={**FEATURES, **(context or {})}, analytics_reporting=False)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app
 

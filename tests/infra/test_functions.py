@@ -1,0 +1,193 @@
+"""Each function gets its settings, its code and what feeds it, as the tables below say."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from carillon.entrypoint import settings
+
+from tests.infra.template import SERVICES, WORK_QUEUES, Template
+
+if TYPE_CHECKING:
+    from infra.stages import Stage
+
+SETTINGS: dict[str, type[settings.StageSettings]] = {
+    "Api": settings.ApiSettings,
+    "Ticker": settings.TickerSettings,
+    "Dispatcher": settings.DispatcherSettings,
+    "Worker": settings.WorkerSettings,
+    "LongWorker": settings.WorkerSettings,
+    "DeadLetters": settings.DeadLettersSettings,
+    "Retention": settings.RetentionSettings,
+}
+LIBRARIES = {
+    "PYTHONTZPATH",
+    "POWERTOOLS_SERVICE_NAME",
+    "POWERTOOLS_METRICS_NAMESPACE",
+    "POWERTOOLS_LOG_LEVEL",
+    "POWERTOOLS_TRACE_DISABLED",
+}
+
+
+def deployed_environment(template: Template, function: str) -> dict[str, str]:
+    """A function's environment as it will be: queues by address, other resources by name."""
+
+    def value(written: Any) -> str:
+        place = template.place(written)
+        return f"https://sqs.test/{place}" if place.startswith("Queues/") else place
+
+    return {name: value(written) for name, written in template.function(function)["Environment"]["Variables"].items()}
+
+
+def loaded(template: Template, function: str) -> Any:
+    """The settings that a function will read."""
+    return settings.load(SETTINGS[function], deployed_environment(template, function))
+
+
+@pytest.mark.parametrize("function", SETTINGS)
+def test_the_environment_is_the_settings_and_nothing_else(template: Template, function: str) -> None:
+    """Every field of the settings type has its variable, and there is no other variable but those of libraries."""
+    fields_of_type = {settings.variable(field.name) for field in fields(SETTINGS[function])}
+    assert set(deployed_environment(template, function)) == fields_of_type | LIBRARIES
+
+
+@pytest.mark.parametrize("function", SETTINGS)
+def test_the_function_can_read_its_settings(template: Template, stage: Stage, function: str) -> None:
+    """What is deployed loads, and is this stage's."""
+    read = loaded(template, function)
+    assert read.stage == stage.name
+    for name in ("shards", "groups", "look_ahead_seconds", "retention_days", "allow_loopback_targets"):
+        assert getattr(read, name, getattr(stage, name)) == getattr(stage, name)
+
+
+@pytest.mark.parametrize("function", SETTINGS)
+def test_names_and_addresses_are_of_the_right_resources(template: Template, function: str) -> None:
+    """No two tables, queues or keys are mixed up."""
+    read = loaded(template, function)
+    places = {
+        "jobs_table": "Storage/Jobs",
+        "control_table": "Storage/Control",
+        "secrets_key_id": "Storage/SecretsKey",
+        "tick_queue_url": "https://sqs.test/Queues/Ticks",
+        **{f"{name.lower()}_queue_url": f"https://sqs.test/Queues/{name}" for name in WORK_QUEUES},
+        **{f"{name.lower()}_dead_letter_url": f"https://sqs.test/Queues/{name}DeadLetters" for name in WORK_QUEUES},
+    }
+    for name, place in places.items():
+        assert getattr(read, name, place) == place
+
+
+@pytest.mark.parametrize("function", SETTINGS)
+def test_libraries_are_told_who_they_serve(template: Template, stage: Stage, function: str) -> None:
+    """Logs and metrics carry the function's own name; zone rules never come from the host."""
+    environment = deployed_environment(template, function)
+    assert environment["POWERTOOLS_SERVICE_NAME"] == SERVICES[function]
+    assert environment["POWERTOOLS_METRICS_NAMESPACE"] == "Carillon"
+    assert environment["POWERTOOLS_LOG_LEVEL"] == stage.log_level
+    assert environment["POWERTOOLS_TRACE_DISABLED"] == ("false" if stage.tracing else "true")
+    assert environment["PYTHONTZPATH"] == ""
+
+
+@pytest.mark.parametrize(
+    ("function", "lane", "call_seconds_limit", "side_by_side"),
+    [("Worker", "short", 60, 10), ("LongWorker", "long", 840, 1)],
+)
+def test_lanes(template: Template, function: str, lane: str, call_seconds_limit: int, side_by_side: int) -> None:
+    """Each worker knows its lane; a call ends before its function does, and a batch is handled all at once."""
+    read = loaded(template, function)
+    assert (read.lane, read.call_seconds_limit, read.side_by_side) == (lane, call_seconds_limit, side_by_side)
+    assert call_seconds_limit + 30 <= template.function(function)["Timeout"]
+    batches = {mapping["BatchSize"] for (_, name), mapping in template.mappings().items() if name == function}
+    assert batches == {side_by_side}
+
+
+@pytest.mark.parametrize(
+    ("source", "function", "batch_size"),
+    [
+        ("Queues/Ticks", "Dispatcher", 1),
+        ("Queues/High", "Worker", 10),
+        ("Queues/Normal", "Worker", 10),
+        ("Queues/Low", "Worker", 10),
+        ("Queues/Long", "LongWorker", 1),
+        ("Queues/HighDeadLetters", "DeadLetters", 10),
+        ("Queues/NormalDeadLetters", "DeadLetters", 10),
+        ("Queues/LowDeadLetters", "DeadLetters", 10),
+        ("Queues/LongDeadLetters", "DeadLetters", 10),
+        ("Storage/Jobs.StreamArn", "Retention", 100),
+    ],
+)
+def test_what_feeds_what(template: Template, source: str, function: str, batch_size: int) -> None:
+    """B107: every mapping takes the answer that only some messages failed, so that the others are not done again."""
+    mapping = template.mappings()[source, function]
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert mapping["BatchSize"] == batch_size
+    assert len(template.mappings()) == 10
+
+
+def test_mappings_are_capped(template: Template, stage: Stage) -> None:
+    """Each queue's share of the account's concurrency is the stage's."""
+    caps = {
+        source.removeprefix("Queues/"): mapping["ScalingConfig"]["MaximumConcurrency"]
+        for (source, _), mapping in template.mappings().items()
+        if source.startswith("Queues/")
+    }
+    expected = stage.concurrency
+    assert caps == {
+        "Ticks": expected.dispatcher,
+        "High": expected.high,
+        "Normal": expected.normal,
+        "Low": expected.low,
+        "Long": expected.long,
+        **{f"{name}DeadLetters": expected.dead_letters for name in WORK_QUEUES},
+    }
+
+
+def test_removals_are_followed_and_never_block(template: Template) -> None:
+    """Only what TTL removed is followed; a record that keeps failing is put aside instead of stopping the stream."""
+    mapping = template.mappings()["Storage/Jobs.StreamArn", "Retention"]
+    (removed_by_ttl,) = mapping["FilterCriteria"]["Filters"]
+    assert removed_by_ttl["Pattern"] == (
+        '{"eventName":["REMOVE"],"userIdentity":{"type":["Service"],"principalId":["dynamodb.amazonaws.com"]}}'
+    )
+    assert mapping["MaximumRetryAttempts"] == 5
+    assert mapping["BisectBatchOnFunctionError"] is True
+    assert template.place(mapping["DestinationConfig"]["OnFailure"]["Destination"]) == "Queues/FailedRemovals"
+
+
+@pytest.mark.parametrize("function", SETTINGS)
+def test_one_factory(template: Template, stage: Stage, function: str) -> None:
+    """All functions have the runtime of the locked wheels, the stage's processor, both layers, and no way to loop."""
+    properties = template.function(function)
+    assert properties["Runtime"] == "python3.13"
+    assert properties["Handler"] == "handler.handler"
+    assert properties["Architectures"] == [stage.architecture]
+    assert [template.place(layer) for layer in properties["Layers"]] == ["Functions/Core", "Functions/Dependencies"]
+    assert properties["RecursiveLoop"] == "Terminate"
+    assert properties.get("TracingConfig") == ({"Mode": "Active"} if stage.tracing else None)
+
+
+@pytest.mark.parametrize("function", SETTINGS)
+def test_logs(template: Template, stage: Stage, function: str) -> None:
+    """Each function writes JSON lines to a log group of its own, which forgets after the stage's time."""
+    logging = template.function(function)["LoggingConfig"]
+    assert logging["LogFormat"] == "JSON"
+    assert template.place(logging["LogGroup"]) == f"Functions/{function}/Logs"
+    assert template.properties(f"Functions/{function}/Logs")["RetentionInDays"] == stage.log_retention_days
+
+
+@pytest.mark.parametrize("function", SETTINGS)
+def test_code(template: Template, function: str) -> None:
+    """A function is its folder's handler and nothing compiled; both workers are the same code."""
+    folder = template.asset(f"Functions/{function}/Function")
+    expected = "worker" if function == "LongWorker" else SERVICES[function]
+    assert (folder / "handler.py").read_text(encoding="utf-8") == f"# {expected}\n"
+    assert not list(folder.rglob("*.pyc"))
+
+
+def test_layers(template: Template) -> None:
+    """The layers put `python/` where Lambda looks; what the host compiled of our code is left at home."""
+    core = template.asset("Functions/Core")
+    assert (core / "python" / "carillon" / "__init__.py").exists()
+    assert not list(core.rglob("*.pyc"))
+    assert (template.asset("Functions/Dependencies") / "python" / "package.py").exists()

@@ -1,0 +1,141 @@
+"""Least privilege: each role has exactly the rights in this table, and no policy has a wildcard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.infra.template import SERVICES, listed
+
+if TYPE_CHECKING:
+    from infra.stages import Stage
+    from tests.infra.template import Template
+
+JOBS, CONTROL = "Storage/Jobs", "Storage/Control"
+READ = {"dynamodb:GetItem", "dynamodb:Query"}
+WRITE = {"dynamodb:PutItem", "dynamodb:UpdateItem"}
+CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
+HOLD = {*CONSUME, "sqs:ChangeMessageVisibility"}
+EVERYTHING = {*READ, *WRITE, "dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:DeleteItem"}
+TRACES = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+
+RIGHTS: dict[str, dict[str, set[str]]] = {
+    "Api": {
+        JOBS: EVERYTHING,
+        CONTROL: EVERYTHING,
+        f"{JOBS}/index/by_tenant": {"dynamodb:Query"},
+        f"{JOBS}/index/dead": {"dynamodb:Query"},
+    },
+    "Ticker": {
+        CONTROL: {"dynamodb:GetItem", "dynamodb:UpdateItem"},
+        "Queues/Ticks": {"sqs:SendMessage"},
+    },
+    "Dispatcher": {
+        JOBS: WRITE,
+        f"{JOBS}/index/due": {"dynamodb:Query"},
+        CONTROL: {"dynamodb:GetItem", "dynamodb:UpdateItem"},
+        "Queues/Ticks": CONSUME,
+        "Queues/High": {"sqs:SendMessage"},
+        "Queues/Normal": {"sqs:SendMessage"},
+        "Queues/Low": {"sqs:SendMessage"},
+        "Queues/Long": {"sqs:SendMessage"},
+    },
+    "Worker": {
+        JOBS: READ | WRITE,
+        CONTROL: {"dynamodb:GetItem"},
+        "Storage/SecretsKey": {"kms:Decrypt"},
+        "Queues/High": HOLD,
+        "Queues/Normal": HOLD,
+        "Queues/Low": HOLD,
+    },
+    "LongWorker": {
+        JOBS: READ | WRITE,
+        CONTROL: {"dynamodb:GetItem"},
+        "Storage/SecretsKey": {"kms:Decrypt"},
+        "Queues/Long": HOLD,
+    },
+    "DeadLetters": {
+        JOBS: READ | WRITE,
+        CONTROL: {"dynamodb:PutItem"},
+        "Queues/HighDeadLetters": HOLD,
+        "Queues/NormalDeadLetters": HOLD,
+        "Queues/LowDeadLetters": HOLD,
+        "Queues/LongDeadLetters": HOLD,
+    },
+    "Retention": {
+        JOBS: {"dynamodb:Query", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"},
+        f"{JOBS}.StreamArn": {
+            "dynamodb:DescribeStream",
+            "dynamodb:GetRecords",
+            "dynamodb:GetShardIterator",
+            "dynamodb:ListStreams",
+        },
+        CONTROL: {"dynamodb:GetItem", "dynamodb:DeleteItem"},
+        "Queues/FailedRemovals": {"sqs:SendMessage", "sqs:GetQueueAttributes", "sqs:GetQueueUrl"},
+    },
+}
+
+
+@pytest.mark.parametrize("function", RIGHTS)
+def test_a_function_may_do_this_and_nothing_else(template: Template, stage: Stage, function: str) -> None:
+    """The role's rights equal the table, with its own log group, and traces where the stage sends them."""
+    own_logs = {f"Functions/{function}/Logs": {"logs:CreateLogStream", "logs:PutLogEvents"}}
+    traces = {"*": TRACES} if stage.tracing else {}
+    assert template.rights(f"Functions/{function}/Role") == {**RIGHTS[function], **own_logs, **traces}
+
+
+def test_roles_are_not_shared(template: Template) -> None:
+    """Each function has its own role, which only Lambda takes; no policy of AWS's own is attached to any."""
+    assert {template.place(template.function(name)["Role"]) for name in SERVICES} == {
+        f"Functions/{name}/Role" for name in SERVICES
+    }
+    roles = template.of_type("AWS::IAM::Role")
+    assert set(roles) == {*(f"Functions/{name}/Role" for name in SERVICES), "Ticks/Role"}
+    assert not [path for path, role in roles.items() if role.get("ManagedPolicyArns") or role.get("Policies")]
+
+
+def test_no_wildcards(template: Template) -> None:
+    """No statement of the template allows an action or a resource by a wildcard, X-Ray's excepted."""
+    assert wildcards(template.statements()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "statement"),
+    [
+        ("Functions/Api/Role", {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "arn"}),
+        ("Functions/Api/Role", {"Effect": "Allow", "Action": ["sqs:SendMessage", "sqs:Get*"], "Resource": "arn"}),
+        ("Functions/Api/Role", {"Effect": "Allow", "Action": "dynamodb:Query", "Resource": "*"}),
+        (
+            "Functions/Api/Role",
+            {
+                "Effect": "Allow",
+                "Action": ["dynamodb:Query"],
+                "Resource": [{"Fn::Join": ["", [{"Ref": "T"}, "/index/*"]]}],
+            },
+        ),
+        ("Functions/Api/Role", {"Effect": "Allow", "NotAction": "iam:PassRole", "Action": [], "Resource": "arn"}),
+        ("Storage/SecretsKey", {"Effect": "Allow", "Action": "kms:*", "Resource": "*"}),
+        (
+            "Functions/Api/Role",
+            {"Effect": "Allow", "Action": ["xray:PutTraceSegments", "s3:GetObject"], "Resource": "*"},
+        ),
+    ],
+)
+def test_a_wildcard_would_be_seen(path: str, statement: dict[str, Any]) -> None:
+    """The check above finds each way to write a wildcard."""
+    assert wildcards([(path, statement)]) == [path]
+
+
+def wildcards(statements: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    """The paths of statements that allow by a wildcard."""
+    return [path for path, statement in statements if statement["Effect"] == "Allow" and _is_wild(path, statement)]
+
+
+def _is_wild(path: str, statement: dict[str, Any]) -> bool:
+    actions = listed(statement["Action"])
+    if "NotAction" in statement or "NotResource" in statement or any("*" in action for action in actions):
+        return True
+    if path == "Storage/SecretsKey":  # in a key's own policy the resource is always the key, written as a star
+        return False
+    return "*" in str(statement.get("Resource", "")) and not set(actions) <= TRACES
