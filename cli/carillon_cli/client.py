@@ -57,8 +57,8 @@ class Client:
     """The calls of the interface, for one service and one key. It may be used from several threads.
 
     Every call may raise `ApiProblem` (the service refused), `UnreachableError` (no answer came) or `BadAnswerError`
-    (the answer is not one of this service's); with an id, `BadIdError`. Reads and cancellations are tried again by themselves; creating a job is
-    tried again only when told that it may be.
+    (the answer is not one of this service's), and with an id that cannot be one `BadIdError`. Reads and cancellations
+    are tried again by themselves; creating a job is tried again only when told that it may be.
     """
 
     def __init__(self, url: str, api_key: str | None = None, *, transport: Transport | None = None) -> None:
