@@ -7,7 +7,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
-from carillon.adapters.http import resolving
+from carillon.adapters.http import dialling, resolving
 from carillon.adapters.http.budget import Budget, CallFailedError
 from carillon.adapters.http.dialling import check_peer
 from carillon.adapters.http.resolving import Lookups, SystemResolver
@@ -213,3 +213,14 @@ def test_the_peer_is_the_one_that_was_checked(peer: str, address: str, *, same: 
     with pytest.raises(CallFailedError) as failed:
         check_peer(peer, address)
     assert failed.value.failure is Failure.TARGET_BLOCKED
+
+
+def test_nothing_is_sent_to_another_peer(
+    serve: Serve, call: Calls, answering: Callable[[bytes], Script], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check stands between the connection and the first byte."""
+    server = serve(answering(OK))
+    monkeypatch.setattr(dialling, "_peer", lambda _sock: "127.0.0.9")
+    assert call(f"http://hooks.acme.com:{server.port}/").failure is Failure.TARGET_BLOCKED
+    server.close()
+    assert server.requests in ([], [b""])

@@ -74,3 +74,10 @@ def test_a_wait_may_have_a_bound_of_its_own() -> None:
     with pytest.raises(CallFailedError) as failed:
         Budget(60_000, lambda: True, 60_000).patiently(wait, within_seconds=0.01, otherwise=Failure.DNS_ERROR)
     assert failed.value.failure is Failure.DNS_ERROR
+
+
+def test_no_wait_outlasts_the_call() -> None:
+    """A bound longer than what is left of the call does not count."""
+    asked: list[float] = []
+    Budget(50, lambda: True, 60_000).patiently(asked.append, within_seconds=60)
+    assert 0 < asked[0] <= 0.05

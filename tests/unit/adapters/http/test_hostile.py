@@ -166,6 +166,19 @@ def test_b172_the_body_is_read_as_far_as_it_is_kept(serve: Serve, call: Calls, s
     assert server.conversations[0].sent < 30 * MB
 
 
+def stall_in_the_body(conversation: Conversation) -> None:
+    """More than is kept, and then nothing."""
+    conversation.read_request()
+    conversation.send(HEAD + b"Content-Length: 100000\r\n\r\n" + b"a" * 5_000)
+    conversation.stop.wait(10)
+
+
+def test_what_is_not_kept_is_not_waited_for(serve: Serve, call: Calls) -> None:
+    """Once the excerpt is full, a target that stalls costs nobody time."""
+    outcome = call(f"http://hooks.acme.com:{serve(stall_in_the_body).port}/", within_ms=1_000)
+    assert (outcome.status, outcome.excerpt, outcome.truncated) == (200, "a" * 4096, True)
+
+
 def reset(conversation: Conversation) -> None:
     """Read the request, then reset the connection."""
     conversation.read_request()

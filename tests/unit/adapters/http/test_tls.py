@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from typing import TYPE_CHECKING
 
 import pytest
 import trustme
-from carillon.adapters.http.dialling import default_tls
+from carillon.adapters.http.budget import Budget, CallFailedError
+from carillon.adapters.http.dialling import default_tls, start_tls
 from carillon.domain.outcomes import Failure
 
 if TYPE_CHECKING:
@@ -125,6 +127,15 @@ def test_a_large_body_over_tls_arrives_in_turns(
     assert outcome.status == 200
     assert server.requests[0].partition(b"\r\n\r\n")[2] == body
     assert heart.count > 2
+
+
+def test_a_connection_that_broke_before_the_handshake_is_a_tls_error() -> None:
+    """Not an exception of the socket's."""
+    sock = socket.socket()
+    sock.close()
+    with pytest.raises(CallFailedError) as failed:
+        start_tls(sock, default_tls(), "hooks.acme.com", Budget(1_000, lambda: True, 60_000))
+    assert failed.value.failure is Failure.TLS_ERROR
 
 
 def test_the_settings_of_real_calls() -> None:
