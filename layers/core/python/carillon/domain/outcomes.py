@@ -99,7 +99,7 @@ class Outcome:
         return "failed" if self.status is None else "answered"
 
 
-def answered(  # noqa: PLR0913 - each is a separate fact of the answer
+def answered(
     *,
     status: int,
     headers: Collection[tuple[str, str]] = (),
