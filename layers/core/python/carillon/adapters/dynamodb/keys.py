@@ -74,6 +74,7 @@ REVOKED_AT: Final = "revoked_at"
 CIPHERTEXT: Final = "ciphertext"
 BODY: Final = "body"
 KEPT_AT: Final = "kept_at"
+SEALED: Final = "sealed"
 
 # --------------------------------------------------------------------------------------------------------------- kinds
 
@@ -118,6 +119,7 @@ SECRET_PREFIX: Final = "SECRET#"  # noqa: S105 - the beginning of a key, no secr
 _TENANT_PREFIX: Final = "TENANT#"
 TICKS_KEY: Final = ("TICKS", "COVERED")
 SHARDS_KEY: Final = ("SHARDS", "HIGHEST")
+CURSOR_KEY_KEY: Final = ("STAGE", "CURSOR_KEY")
 
 
 def tenant_pk(tenant: str) -> str:

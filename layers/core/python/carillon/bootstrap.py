@@ -1,0 +1,229 @@
+"""The only place that joins ports to adapters: one composition a function, built once a process.
+
+Use cases and adapters that only one function has are imported where they are joined: a cold start loads no others.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from carillon.adapters.aws import new_client, new_session
+from carillon.adapters.dynamodb.database import Database
+from carillon.adapters.system import SystemClock, SystemIds
+from carillon.domain.instants import DAY_MS
+from carillon.domain.targets import HOSTED, TargetPolicy, development
+from carillon.entrypoint.observability import EmbeddedMeter, Handler, observed
+from carillon.entrypoint.settings import (
+    ApiSettings,
+    DeadLettersSettings,
+    DispatcherSettings,
+    RetentionSettings,
+    TickerSettings,
+    WorkerSettings,
+    load,
+)
+
+# ruff: noqa: PLC0415 - see above
+
+
+def api() -> Handler:
+    """The function behind the HTTP API."""
+    from carillon.adapters.dynamodb.control import DynamoShardLedger
+    from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.adapters.dynamodb.runs import DynamoRunStore
+    from carillon.adapters.dynamodb.stage_keys import DynamoCursorKey
+    from carillon.adapters.dynamodb.tenants import DynamoTenants
+    from carillon.entrypoint.http_api import build_api
+
+    settings = load(ApiSettings, os.environ)
+    process = _Process("api")
+    database = process.database(settings.jobs_table, settings.control_table)
+    answer = build_api(
+        jobs=DynamoJobStore(database),
+        runs=DynamoRunStore(database),
+        tenants=DynamoTenants(database),
+        shard_ledger=DynamoShardLedger(database),
+        clock=process.clock,
+        ids=process.ids,
+        cursor_key=DynamoCursorKey(database, process.ids),
+        policy=_policy(allow_loopback=settings.allow_loopback_targets),
+        shards=settings.shards,
+        retention_ms=settings.retention_days * DAY_MS,
+    )
+    return observed(answer, process.meter)
+
+
+def ticker() -> Handler:
+    """The function that keeps the dispatchers ticking."""
+    from carillon.adapters.dynamodb.control import DynamoTickLedger
+    from carillon.adapters.sqs.ticks import SqsTickQueue
+    from carillon.application.extend_ticks import ExtendTicks
+
+    settings = load(TickerSettings, os.environ)
+    process = _Process("ticker")
+    extend = ExtendTicks(
+        ledger=DynamoTickLedger(process.database("", settings.control_table)),
+        queue=SqsTickQueue(process.client("sqs"), settings.tick_queue_url),
+        clock=process.clock,
+        ids=process.ids,
+        meter=process.meter,
+        groups=settings.groups,
+    )
+    return observed(lambda _event, _context: {"sent": extend().sent}, process.meter)
+
+
+def dispatcher() -> Handler:
+    """The function that claims, sends and confirms."""
+    from carillon.adapters.dynamodb.control import DynamoGroupLeases, DynamoShardLedger
+    from carillon.adapters.dynamodb.due import DynamoDueIndex
+    from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.adapters.dynamodb.runs import DynamoRunStore
+    from carillon.adapters.sqs.routing import QueueName
+    from carillon.adapters.sqs.work import SqsWorkQueues
+    from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchRules
+    from carillon.application.dispatch_group import DispatchGroup
+    from carillon.entrypoint.ticks import tick_handler
+
+    settings = load(DispatcherSettings, os.environ)
+    process = _Process("dispatcher")
+    database, sqs = process.database(settings.jobs_table, settings.control_table), process.client("sqs")
+    rules = DispatchRules(
+        groups=settings.groups,
+        shards=settings.shards,
+        look_ahead_ms=settings.look_ahead_seconds * 1000,
+        retention_ms=settings.retention_days * DAY_MS,
+    )
+    urls = {name: getattr(settings, f"{name}_queue_url") for name in QueueName}
+    index = DynamoDueIndex(database)
+    dispatch = DispatchGroup(
+        index=index,
+        leases=DynamoGroupLeases(database),
+        ledger=DynamoShardLedger(database),
+        steps=ClaimSendConfirm(
+            index=index,
+            jobs=DynamoJobStore(database),
+            runs=DynamoRunStore(database),
+            queues=SqsWorkQueues(sqs, urls),
+            clock=process.clock,
+            ids=process.ids,
+            meter=process.meter,
+            rules=rules,
+        ),
+        rules=rules,
+    )
+    handle = tick_handler(dispatch, clock=process.clock, meter=process.meter)
+    return process.batches(handle, sqs, (), side_by_side=1)
+
+
+def worker() -> Handler:
+    """The functions that start runs and call targets: the same code for short and for long calls."""
+    from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.adapters.dynamodb.runs import DynamoRunStore
+    from carillon.adapters.http.caller import HttpCaller
+    from carillon.adapters.kms import KmsSigningSecrets
+    from carillon.application.execute_run import ExecuteRun, ExecutionTiming
+    from carillon.application.run_records import RunRecords
+
+    settings = load(WorkerSettings, os.environ)
+    is_long = settings.lane == "long"
+    process = _Process("long_worker" if is_long else "worker", connections=max(10, settings.side_by_side))
+    database = process.database(settings.jobs_table, settings.control_table)
+    execute = ExecuteRun(
+        records=RunRecords(
+            jobs=DynamoJobStore(database),
+            runs=DynamoRunStore(database),
+            clock=process.clock,
+            meter=process.meter,
+            retention_ms=settings.retention_days * DAY_MS,
+        ),
+        secrets=KmsSigningSecrets(database, process.client("kms"), settings.secrets_key_id),
+        caller=HttpCaller(process.clock, _policy(allow_loopback=settings.allow_loopback_targets)),
+        ids=process.ids,
+        timing=ExecutionTiming(
+            visibility_ms=60_000 if is_long else 120_000,
+            call_limit_ms=settings.call_seconds_limit * 1000,
+            hide_first=is_long,
+        ),
+    )
+    urls = (settings.high_queue_url, settings.normal_queue_url, settings.low_queue_url, settings.long_queue_url)
+    return process.batches(execute, process.client("sqs"), urls, side_by_side=settings.side_by_side)
+
+
+def dead_letters() -> Handler:
+    """The function that ends the runs whose messages no worker could finish."""
+    from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.adapters.dynamodb.runs import DynamoRunStore
+    from carillon.adapters.dynamodb.tenants import DynamoQuarantine
+    from carillon.application.bury_message import BuryMessage
+    from carillon.application.run_records import RunRecords
+
+    settings = load(DeadLettersSettings, os.environ)
+    process = _Process("dead_letters")
+    database = process.database(settings.jobs_table, settings.control_table)
+    bury = BuryMessage(
+        records=RunRecords(
+            jobs=DynamoJobStore(database),
+            runs=DynamoRunStore(database),
+            clock=process.clock,
+            meter=process.meter,
+            retention_ms=settings.retention_days * DAY_MS,
+        ),
+        quarantine=DynamoQuarantine(database),
+    )
+    urls = (
+        settings.high_dead_letter_url,
+        settings.normal_dead_letter_url,
+        settings.low_dead_letter_url,
+        settings.long_dead_letter_url,
+    )
+    return process.batches(lambda delivery, _stop_by_ms: bury(delivery), process.client("sqs"), urls, side_by_side=1)
+
+
+def retention() -> Handler:
+    """The function that removes what belonged to an expired job."""
+    from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.application.remove_expired import RemoveExpired
+    from carillon.entrypoint.removals import removal_handler
+
+    settings = load(RetentionSettings, os.environ)
+    process = _Process("retention")
+    database = process.database(settings.jobs_table, settings.control_table)
+    remove = RemoveExpired(DynamoJobStore(database), process.meter)
+    return observed(removal_handler(remove, process.meter), process.meter)
+
+
+class _Process:
+    """What every composition starts from: clients of one session, the clock, names and the meter."""
+
+    def __init__(self, service: str, *, connections: int = 10) -> None:
+        self._session = new_session()
+        self._connections = connections
+        self.clock = SystemClock()
+        self.ids = SystemIds()
+        self.meter = EmbeddedMeter(service)
+
+    def client(self, service: str) -> Any:
+        """A client of an AWS service."""
+        return new_client(self._session, service, most_connections=self._connections)
+
+    def database(self, jobs_table: str, control_table: str) -> Database:
+        """The two tables."""
+        return Database(self.client("dynamodb"), jobs_table, control_table)
+
+    def batches(self, handle: Any, sqs: Any, queue_urls: Iterable[str], *, side_by_side: int) -> Handler:
+        """A handler of batches from these queues."""
+        from carillon.adapters.sqs.delivery import SqsDelivery
+        from carillon.entrypoint.batches import batch_handler
+
+        by_name = {url.rpartition("/")[2]: url for url in queue_urls}
+
+        def receive(record: Mapping[str, Any]) -> SqsDelivery:
+            name = record["eventSourceARN"].rpartition(":")[2]
+            return SqsDelivery.from_record(sqs, by_name.get(name, ""), record)
+
+        handler = batch_handler(handle, receive, clock=self.clock, meter=self.meter, side_by_side=side_by_side)
+        return observed(handler, self.meter)
+
+
+def _policy(*, allow_loopback: bool) -> TargetPolicy:
+    return development() if allow_loopback else HOSTED
