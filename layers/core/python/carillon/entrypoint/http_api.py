@@ -34,11 +34,10 @@ Api = Callable[[Event, object], dict[str, Any]]
 Handle = Callable[[Request], Answer]
 
 _BEARER = re.compile(r"bearer +([!-~]+)", re.ASCII | re.IGNORECASE)
-_ETAGS = re.compile(r'(W/)?"([!#-~]*)"', re.ASCII)
+_TAGS_OF_OURS = re.compile(r'(W/)?"([1-9][0-9]{0,14})"', re.ASCII)
 _JOB_STATES = {str(state): state for state in JobState}
 _RUN_STATES = {str(state): state for state in RunState}
 _CHALLENGE = 'Bearer realm="carillon"'
-_MOST_REVISION_DIGITS = 15
 _PAGE = frozenset({"limit", "cursor"})
 
 
@@ -240,5 +239,4 @@ def _revisions(if_match: str) -> frozenset[int] | None:
     """The revisions that an If-Match header admits, or None for any. Weak tags, and tags not of ours, admit none."""
     if if_match.strip() == "*":
         return None
-    strong = (tag[1] for tag in _ETAGS.findall(if_match) if not tag[0])
-    return frozenset(int(tag) for tag in strong if tag.isdigit() and len(tag) <= _MOST_REVISION_DIGITS)
+    return frozenset(int(number) for weak, number in _TAGS_OF_OURS.findall(if_match) if not weak)

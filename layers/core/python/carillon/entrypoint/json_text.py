@@ -144,15 +144,13 @@ _STRICT = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_whole_num
 
 
 def _levels(value: Any) -> int:
-    """How deep a value is nested, level by level: no recursion."""
+    """How deep arrays and objects are nested, level by level: no recursion."""
     depth, level = 0, [value]
     while level:
-        level = [inner for outer in level for inner in _inner(outer)]
+        level = [inner for outer in level for inner in _inner(outer) if isinstance(inner, dict | list)]
         depth += 1
-    return depth - 1
+    return depth
 
 
-def _inner(value: Any) -> Collection[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
+def _inner(outer: dict[str, Any] | list[Any]) -> Collection[Any]:
+    return outer.values() if isinstance(outer, dict) else outer

@@ -1,0 +1,182 @@
+"""The whole HTTP API over the memory adapters, called with events as the gateway makes them."""
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from carillon.adapters.memory.world import MemoryWorld
+from carillon.application.create_tenant import CreateTenant
+from carillon.domain.identity import RunKey
+from carillon.domain.run import Run, RunState
+from carillon.domain.targets import HOSTED, TargetPolicy
+from carillon.domain.tenancy import ApiKey, digest_of, new_key_text
+from carillon.entrypoint.http_api import build_api
+
+DAY_MS = 24 * 3600 * 1000
+RETENTION_MS = 30 * DAY_MS
+CURSOR_KEY = bytes(range(32))
+JOB = {
+    "schedule": {"run_at": "2030-01-01T00:00:00Z"},
+    "target": {"type": "http", "url": "https://svc.carillon.dev/hook"},
+}
+
+Json = Any
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer: the body as text and as JSON, headers by lower-case name."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Json:
+        """The document."""
+        return json.loads(self.text)
+
+    @property
+    def errors(self) -> set[tuple[str, str]]:
+        """(where, code) of each error of a problem."""
+        assert self.headers["content-type"] == "application/problem+json"
+        places = ("pointer", "parameter", "header")
+        return {
+            (next(error[place] for place in places if place in error), error["code"])
+            for error in self.json.get("errors", [])
+        }
+
+
+def changed(document: Mapping[str, Json], **changes: Json) -> dict[str, Json]:
+    """A copy of a document with members set; names with two underscores reach into inner objects."""
+    copy: dict[str, Json] = deepcopy(dict(document))
+    for name, value in changes.items():
+        *path, last = name.split("__")
+        inner = copy
+        for step in path:
+            inner = inner.setdefault(step, {})
+        inner[last] = value
+    return copy
+
+
+def job(**changes: Json) -> dict[str, Json]:
+    """A job document, changed as told: `job(schedule={…}, target__url="…")`."""
+    return changed(JOB, **changes)
+
+
+@dataclass
+class ApiUnderTest:
+    """The API with two tenants, `acme` and `globex`. `key` is acme's."""
+
+    policy: TargetPolicy = HOSTED
+    world: MemoryWorld = field(default_factory=MemoryWorld)
+    key: str = ""
+    other_key: str = ""
+    handle: Callable[[Mapping[str, Any], object], dict[str, Any]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        create_tenant = CreateTenant(self.world.tenants, self.world.secrets, self.world.ids)
+        self.key, self.other_key = (
+            create_tenant(tenant, "test", self.world.clock.now_ms()).key_text for tenant in ("acme", "globex")
+        )
+        self.handle = self.build()
+
+    def build(self, **ports: Any) -> Callable[[Mapping[str, Any], object], dict[str, Any]]:
+        """The API over this world's ports, or others in their place."""
+        world = self.world
+        own = {"jobs": world.jobs, "runs": world.runs, "tenants": world.tenants, "shard_ledger": world.shards}
+        edges = {"clock": world.clock, "ids": world.ids, "cursor_key": lambda: CURSOR_KEY}
+        rules = {"policy": self.policy, "shards": 64, "retention_ms": RETENTION_MS}
+        return build_api(**{**own, **edges, **rules, **ports})
+
+    def add_key(self, *scopes: str, tenant: str = "acme", **fields: Any) -> str:
+        """A further key, and its text."""
+        now_ms = self.world.clock.now_ms()
+        key_id = self.world.ids.job_id(now_ms).removeprefix("job_")
+        text = new_key_text("test", key_id, self.world.ids.secret_bytes(32))
+        self.world.tenants.add_key(ApiKey(key_id, tenant, digest_of(text), frozenset(scopes), now_ms, **fields))
+        return text
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Json = None,
+        *,
+        raw: str | bytes | None = None,
+        query: Mapping[str, str] | str = "",
+        headers: Mapping[str, str | None] | None = None,
+        key: str | None = "",
+    ) -> Reply:
+        """Make a request: `body` is sent as JSON, `raw` as it is; a header of None is left out, as is a key of None."""
+        text = raw if raw is not None else None if body is None else json.dumps(body)
+        sent: dict[str, str | None] = {} if text is None else {"content-type": "application/json"}
+        if key is not None:
+            sent["authorization"] = f"Bearer {key or self.key}"
+        sent |= headers or {}
+        event = event_of(method, path, query if isinstance(query, str) else urlencode(query), sent, text)
+        return self.reply_to(event)
+
+    def reply_to(self, event: Mapping[str, Any]) -> Reply:
+        """Hand over an event."""
+        answer = self.handle(event, None)
+        json.dumps(answer)
+        headers = {name.lower(): value for name, value in answer["headers"].items()}
+        return Reply(answer["statusCode"], headers, answer["body"])
+
+    def create(self, **changes: Json) -> Json:
+        """Create a job that must be accepted."""
+        reply = self.call("POST", "/v1/jobs", job(**changes))
+        assert reply.status == 201, reply.text
+        return reply.json
+
+    def add_run(self, job_id: str, scheduled_for: int, **fields: Any) -> Run:
+        """Store the record of a run of acme's."""
+        stored = self.world.jobs.get(job_id)
+        assert stored is not None
+        defaults = {
+            "key": RunKey.of(job_id, scheduled_for),
+            "tenant": stored.job.tenant,
+            "state": RunState.SUCCEEDED,
+            "scheduled_for": scheduled_for,
+            "generation": 1,
+            "priority": stored.job.priority,
+            "lane": stored.job.lane,
+            "shard": stored.job.shard,
+            "created_at": self.world.clock.now_ms(),
+        }
+        run = Run(**{**defaults, **fields})
+        self.world.runs.save(run, seen=None)
+        return run
+
+    def snapshot(self) -> tuple[Json, ...]:
+        """All that is stored, to be compared."""
+        state = self.world.state
+        runs = {job_id: dict(runs) for job_id, runs in state.runs.items() if runs}
+        return dict(state.jobs), dict(state.specs), dict(state.names), runs
+
+
+def event_of(
+    method: str, path: str, query: str, headers: Mapping[str, str | None], body: str | bytes | None
+) -> dict[str, Any]:
+    """An event of an HTTP API, payload format 2.0."""
+    event: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": path,
+        "rawQueryString": query,
+        "headers": {name: value for name, value in headers.items() if value is not None},
+        "requestContext": {
+            "http": {"method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1"},
+            "requestId": "JKJaXmPLvHcESHA=",
+            "stage": "$default",
+        },
+        "isBase64Encoded": isinstance(body, bytes),
+    }
+    if body is not None:
+        event["body"] = b64encode(body).decode() if isinstance(body, bytes) else body
+    return event

@@ -1,0 +1,394 @@
+"""POST /v1/jobs with what cannot be accepted: the right status, a problem that names the field, nothing written."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from support.api import ApiUnderTest, Reply, job
+
+SECRET_VALUE = "z9q7k3-not-to-be-echoed"
+CRON = {"cron": "0 2 * * *"}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_written(api: ApiUnderTest) -> Iterator[None]:
+    """Whatever a test of this file sends, the stores are as before."""
+    before = api.snapshot()
+    yield
+    assert api.snapshot() == before
+
+
+def assert_refused(reply: Reply, status: int, errors: set[tuple[str, str]]) -> None:
+    """The answer is a whole problem of this status, with these errors."""
+    problem = reply.json
+    assert (reply.status, problem["status"], reply.errors) == (status, status, errors)
+    assert problem["type"] == f"urn:carillon:problem:{problem['code']}"
+    assert problem["request_id"] == reply.headers["x-request-id"]
+    assert all(problem[member] for member in ("title", "detail"))
+    assert all(error["detail"] for error in problem.get("errors", []))
+    assert SECRET_VALUE not in reply.text
+
+
+TIMES: list[tuple[str, dict[str, Any], str, str]] = [
+    ("B271-an-hour-ago", {"run_at": "2026-09-21T13:13:20Z"}, "run_at", "no_occurrence"),
+    ("B271-a-second-ago", {"run_at": "2026-09-21T14:13:19Z"}, "run_at", "no_occurrence"),
+    ("B271-a-millisecond-ago", {"run_at": "2026-09-21T14:13:19.999Z"}, "run_at", "no_occurrence"),
+    ("B272-past-the-calendar", {"run_at": "9999-12-31T23:59:59-12:00"}, "run_at", "invalid_value"),
+    ("B272-before-the-calendar", {"run_at": "0001-01-01T00:00:00+14:00"}, "run_at", "invalid_value"),
+    ("B272-leap-second", {"run_at": "2026-12-31T23:59:60Z"}, "run_at", "invalid_value"),
+    ("B272-hour-24", {"run_at": "2026-12-01T24:00:00Z"}, "run_at", "invalid_value"),
+    ("B272-no-such-day", {"run_at": "2027-02-29T00:00:00Z"}, "run_at", "invalid_value"),
+    ("B272-offset-24", {"run_at": "2026-12-01T00:00:00+24:00"}, "run_at", "invalid_value"),
+    ("B272-a-number", {"run_at": 1_893_456_000}, "run_at", "wrong_type"),
+    ("B272-digits", {"run_at": "1893456000"}, "run_at", "invalid_value"),
+    ("B272-full-width", {"run_at": "\uff12\uff10\uff13\uff10-01-01T00:00:00Z"}, "run_at", "invalid_value"),
+    ("null", {"run_at": None}, "run_at", "wrong_type"),
+    ("no-offset", {"run_at": "2030-01-01T00:00:00"}, "run_at", "invalid_value"),
+    ("offset-and-zone", {"run_at": "2030-01-01T00:00:00Z", "timezone": "UTC"}, "run_at", "invalid_value"),
+    ("gap-without-zone", {"run_at": "2030-01-01T00:00:00Z", "dst_gap": "skip"}, "dst_gap", "invalid_value"),
+    (
+        "skipped-local-time",
+        {"run_at": "2027-03-14T02:30:00", "timezone": "America/New_York", "dst_gap": "skip"},
+        "run_at",
+        "invalid_value",
+    ),
+    (
+        "both-of-a-one-off",
+        {"run_at": "2026-11-01T01:30:00", "timezone": "America/New_York", "dst_overlap": "both"},
+        "dst_overlap",
+        "invalid_value",
+    ),
+    ("local-time-in-the-past", {"run_at": "2026-01-01T00:00:00", "timezone": "UTC"}, "run_at", "no_occurrence"),
+    ("delay-of-a-month", {"delay": "P1M"}, "delay", "invalid_value"),
+    ("delay-of-a-number", {"delay": 30}, "delay", "wrong_type"),
+    ("negative-delay", {"delay": "-PT5S"}, "delay", "invalid_value"),
+    ("delay-past-the-calendar", {"delay": "P4000000D"}, "delay", "invalid_value"),
+    ("every-half-a-second", {"every": "PT0.5S"}, "every", "invalid_value"),
+    ("every-nothing", {"every": "PT0S"}, "every", "invalid_value"),
+    ("every-with-a-zone", {"every": "PT1H", "timezone": "UTC"}, "timezone", "unknown_field"),
+    ("ended", {**CRON, "end_at": "2026-01-01T00:00:00Z"}, "end_at", "no_occurrence"),
+    ("ends-before-the-first", {"every": "P1D", "end_at": "2026-09-22T00:00:00Z"}, "end_at", "no_occurrence"),
+    (
+        "ends-before-it-starts",
+        {**CRON, "start_at": "2028-01-01T00:00:00Z", "end_at": "2027-01-01T00:00:00Z"},
+        "end_at",
+        "invalid_value",
+    ),
+    ("start-is-no-instant", {**CRON, "start_at": "tomorrow"}, "start_at", "invalid_value"),
+    ("no-runs", {**CRON, "max_runs": 0}, "max_runs", "out_of_range"),
+    ("too-many-runs", {**CRON, "max_runs": 1_000_001}, "max_runs", "out_of_range"),
+    ("impossible-cron", {"cron": "0 0 31 2 *"}, "cron", "invalid_value"),
+    ("four-fields", {"cron": "0 2 * *"}, "cron", "invalid_value"),
+    ("six-fields", {"cron": "0 0 2 * * *"}, "cron", "invalid_value"),
+    ("out-of-range-cron", {"cron": "60 2 * * *"}, "cron", "invalid_value"),
+    ("empty-cron", {"cron": ""}, "cron", "invalid_value"),
+    ("at-reboot", {"cron": "@reboot"}, "cron", "invalid_value"),
+    ("endless-cron", {"cron": "0," * 50_000 + "0 * * * *"}, "cron", "invalid_value"),
+    ("unknown-choice", {**CRON, "dst_gap": "jump"}, "dst_gap", "not_a_choice"),
+]
+
+
+@pytest.mark.parametrize(("schedule", "field", "code"), [pytest.param(*row[1:], id=row[0]) for row in TIMES])
+def test_schedules_that_cannot_be(api: ApiUnderTest, schedule: dict[str, Any], field: str, code: str) -> None:
+    """Past, absurd and malformed times are refused under the name of their field; none is a failure of ours."""
+    assert_refused(api.call("POST", "/v1/jobs", job(schedule=schedule)), 422, {(f"/schedule/{field}", code)})
+
+
+ZONES = [
+    *("America", "Europe", "A" * 5_000, "zone.tab", "leapseconds", "tzdata.zi", "", "../etc/passwd", "/etc/passwd"),
+    "America/New_York\0",
+]
+LOOSE_ZONES = [
+    *("utc", "europe/london", "Europe/London ", "PST", "IST", "Z", "UTC+2", "+05:30", "GMT+5"),
+    *("localtime", "posixrules", "Factory", "posix/Europe/Berlin", "right/Europe/Berlin"),
+]
+
+
+@pytest.mark.parametrize(
+    "zone",
+    [pytest.param(zone, id=f"B268-{zone[:20]!r}") for zone in ZONES]
+    + [pytest.param(zone, id=f"B269-{zone!r}") for zone in LOOSE_ZONES],
+)
+def test_unknown_zones(api: ApiUnderTest, zone: str) -> None:
+    """Only exact IANA names are zones, whatever files the host has."""
+    reply = api.call("POST", "/v1/jobs", job(schedule={**CRON, "timezone": zone}))
+    assert_refused(reply, 422, {("/schedule/timezone", "invalid_value")})
+
+
+NOT_ONE: list[tuple[str, Any, set[tuple[str, str]]]] = [
+    ("two", {"cron": "0 2 * * *", "every": "PT1H"}, {("/schedule", "not_one_schedule")}),
+    ("one-that-is-not-built", {"run_at": "2030-01-01T00:00:00Z", "after": []}, {("/schedule", "not_one_schedule")}),
+    ("none", {"timezone": "UTC"}, {("/schedule", "not_one_schedule")}),
+    ("empty", {}, {("/schedule", "not_one_schedule")}),
+    ("text", "0 2 * * *", {("/schedule", "not_one_schedule")}),
+    ("null", None, {("/schedule", "not_one_schedule")}),
+    ("list", [{"cron": "0 2 * * *"}], {("/schedule", "not_one_schedule")}),
+]
+
+
+@pytest.mark.parametrize(("schedule", "errors"), [pytest.param(*row[1:], id=row[0]) for row in NOT_ONE])
+def test_exactly_one_schedule(api: ApiUnderTest, schedule: Any, errors: set[tuple[str, str]]) -> None:
+    """A schedule is exactly one of the kinds: neither two nor none is guessed at."""
+    assert_refused(api.call("POST", "/v1/jobs", job(schedule=schedule)), 422, errors)
+
+
+FIELDS: list[tuple[str, dict[str, Any], str, str]] = [
+    ("unknown-field", {"nmae": SECRET_VALUE}, "/nmae", "unknown_field"),
+    ("unknown-inner-field", {"target__verb": SECRET_VALUE}, "/target/verb", "unknown_field"),
+    ("unknown-field-of-schedule", {"schedule": {**CRON, "zone": "UTC"}}, "/schedule/zone", "unknown_field"),
+    ("pointer-is-escaped", {"a/b~c": 1}, "/a~1b~0c", "unknown_field"),
+    ("lone-surrogate-as-a-name", {"\ud800": 1}, "", "invalid_value"),
+    ("answers-are-no-documents", {"id": "job_1"}, "/id", "unknown_field"),
+    ("B274-true", {"retry__max_attempts": True}, "/retry/max_attempts", "wrong_type"),
+    ("B274-text", {"retry__max_attempts": "3"}, "/retry/max_attempts", "wrong_type"),
+    ("B274-3.0", {"retry__max_attempts": 3.0}, "/retry/max_attempts", "wrong_type"),
+    ("B274-3.5", {"retry__max_attempts": 3.5}, "/retry/max_attempts", "wrong_type"),
+    ("B274-negative", {"retry__max_attempts": -1}, "/retry/max_attempts", "out_of_range"),
+    ("B274-zero", {"retry__max_attempts": 0}, "/retry/max_attempts", "out_of_range"),
+    ("B274-101", {"retry__max_attempts": 101}, "/retry/max_attempts", "out_of_range"),
+    ("B274-1e9-float", {"retry__max_attempts": 1e9}, "/retry/max_attempts", "wrong_type"),
+    ("B274-a-milliard", {"retry__max_attempts": 10**9}, "/retry/max_attempts", "out_of_range"),
+    ("B274-beyond-64-bits", {"retry__max_attempts": 10**19}, "/retry/max_attempts", "out_of_range"),
+    ("B274-thousands-of-digits", {"retry__max_attempts": 10**4000}, "/retry/max_attempts", "wrong_type"),
+    ("B274-null", {"retry__max_attempts": None}, "/retry/max_attempts", "wrong_type"),
+    ("B274-timeout-0", {"target__timeout": 0}, "/target/timeout", "wrong_type"),
+    ("B274-timeout-0.1", {"target__timeout": 0.1}, "/target/timeout", "wrong_type"),
+    ("B274-timeout-901", {"target__timeout": 901}, "/target/timeout", "wrong_type"),
+    ("B274-timeout-PT0S", {"target__timeout": "PT0S"}, "/target/timeout", "out_of_range"),
+    ("B274-timeout-PT0.1S", {"target__timeout": "PT0.1S"}, "/target/timeout", "out_of_range"),
+    ("B274-timeout-PT901S", {"target__timeout": "PT901S"}, "/target/timeout", "out_of_range"),
+    ("factor-below-1", {"retry__factor": 0.5}, "/retry/factor", "out_of_range"),
+    ("factor-true", {"retry__factor": True}, "/retry/factor", "wrong_type"),
+    ("base-too-long", {"retry__base": "P2D"}, "/retry/base", "out_of_range"),
+    ("jitter", {"retry__jitter": "some"}, "/retry/jitter", "not_a_choice"),
+    ("no-delays", {"retry": {"delays": []}}, "/retry/delays", "out_of_range"),
+    ("bad-delay", {"retry": {"delays": ["PT1S", "soon"]}}, "/retry/delays/1", "invalid_value"),
+    ("delays-and-formula", {"retry": {"delays": ["PT1S"], "base": "PT1S"}}, "/retry/base", "conflicting_fields"),
+    ("retry-on-200", {"retry_on": [200]}, "/retry_on/0", "out_of_range"),
+    ("retry-is-a-list", {"retry": []}, "/retry", "wrong_type"),
+    ("B280-unknown", {"misfire_policy": "ignore"}, "/misfire_policy", "not_a_choice"),
+    ("B280-wrong-case", {"misfire_policy": "FIRE_ONCE"}, "/misfire_policy", "not_a_choice"),
+    ("B280-null", {"misfire_policy": None}, "/misfire_policy", "not_a_choice"),
+    ("priority", {"priority": "urgent"}, "/priority", "not_a_choice"),
+    ("catch-up-0", {"max_catch_up": 0}, "/max_catch_up", "out_of_range"),
+    ("grace", {"misfire_grace": "P15D"}, "/misfire_grace", "out_of_range"),
+    ("deadline-0", {"deadline": "PT0S"}, "/deadline", "out_of_range"),
+    ("B211-control-character", {"name": "a\u0001"}, "/name", "invalid_value"),
+    ("B211-noncharacter", {"name": "a\ufffe"}, "/name", "invalid_value"),
+    ("lone-surrogate", {"name": "a\ud800"}, "/name", "invalid_value"),
+    ("empty-name", {"name": ""}, "/name", "invalid_value"),
+    ("blank-name", {"name": " nightly"}, "/name", "invalid_value"),
+    ("long-name", {"name": "n" * 129}, "/name", "invalid_value"),
+    ("name-is-a-number", {"name": 7}, "/name", "wrong_type"),
+    ("label-key", {"labels": {"a b": "c"}}, "/labels", "invalid_value"),
+    ("label-with-colon", {"labels": {"a:b": "c"}}, "/labels", "invalid_value"),
+    ("label-key-too-long", {"labels": {"k" * 64: "c"}}, "/labels", "invalid_value"),
+    ("label-value", {"labels": {"team": "a\n"}}, "/labels/team", "invalid_value"),
+    ("label-value-too-long", {"labels": {"team": "v" * 257}}, "/labels/team", "invalid_value"),
+    ("label-is-a-number", {"labels": {"team": 1}}, "/labels/team", "wrong_type"),
+    ("33-labels", {"labels": {f"k{n}": "v" for n in range(33)}}, "/labels", "out_of_range"),
+    ("method", {"target__method": "TRACE"}, "/target/method", "not_a_choice"),
+    ("method-in-small-letters", {"target__method": "post"}, "/target/method", "not_a_choice"),
+    ("unknown-target", {"target__type": "lambda"}, "/target/type", "not_a_choice"),
+    ("url-is-null", {"target__url": None}, "/target/url", "wrong_type"),
+]
+
+
+@pytest.mark.parametrize(("changes", "where", "code"), [pytest.param(*row[1:], id=row[0]) for row in FIELDS])
+def test_fields_that_are_not_valid(api: ApiUnderTest, changes: dict[str, Any], where: str, code: str) -> None:
+    """Each field takes its type and range and nothing that merely resembles it; the problem points at it."""
+    assert_refused(api.call("POST", "/v1/jobs", job(**changes)), 422, {(where, code)})
+
+
+URLS = [
+    ("no-url", "svc.carillon.dev/hook", "bad_scheme"),
+    ("http", "http://svc.carillon.dev/hook", "bad_scheme"),
+    ("file", "file:///etc/passwd", "bad_scheme"),
+    ("private-address", "https://10.0.0.1/hook", "numeric_host"),
+    ("loopback", "https://127.0.0.1/hook", "numeric_host"),
+    ("metadata", "https://169.254.169.254/latest/meta-data", "numeric_host"),
+    ("decimal", "https://2130706433/", "numeric_host"),
+    ("ipv6", "https://[::1]/", "ip_literal"),
+    ("localhost", "https://localhost/hook", "reserved_name"),
+    ("internal", "https://db.internal/hook", "reserved_name"),
+    ("user", f"https://{SECRET_VALUE}@svc.carillon.dev/", "userinfo"),
+    ("port", "https://svc.carillon.dev:22/", "bad_port"),
+    ("fragment", "https://svc.carillon.dev/#x", "fragment"),
+    ("blank", "https://svc.carillon.dev/a b", "bad_character"),
+    ("unicode", "https://bücher.carillon.dev/", "not_ascii"),
+    ("lone-surrogate", "https://svc.carillon.dev/\ud800", "not_ascii"),
+    ("empty", "", "bad_length"),
+    ("long", "https://svc.carillon.dev/" + "a" * 2048, "bad_length"),
+]
+
+
+@pytest.mark.parametrize(("url", "code"), [pytest.param(*row[1:], id=row[0]) for row in URLS])
+def test_targets_that_may_not_be_called(api: ApiUnderTest, url: str, code: str) -> None:
+    """Malformed URLs, and URLs of private or special hosts, are refused at the creation, not at the first run."""
+    assert_refused(api.call("POST", "/v1/jobs", job(target__url=url)), 422, {("/target/url", code)})
+
+
+HEADERS: list[tuple[str, dict[str, Any], str, str]] = [
+    ("B208-crlf", {"X-A": "a\r\nX-Evil: 1"}, "/X-A", "bad_header_value"),
+    ("B208-lf", {"X-A": "a\nb"}, "/X-A", "bad_header_value"),
+    ("B208-cr", {"X-A": "a\rb"}, "/X-A", "bad_header_value"),
+    ("B208-nul", {"X-A": "a\0"}, "/X-A", "bad_header_value"),
+    ("B208-leading-blank", {"X-A": " a"}, "/X-A", "bad_header_value"),
+    ("B208-empty-name", {"": "a"}, "/", "bad_header_name"),
+    ("B208-blank-in-name", {"X A": "a"}, "/X A", "bad_header_name"),
+    ("B208-colon-in-name", {"X:A": "a"}, "/X:A", "bad_header_name"),
+    ("B208-accent", {"X-é": "a"}, "/X-é", "bad_header_name"),
+    ("B209-host", {"Host": "a"}, "/Host", "reserved_header"),
+    ("B209-host-in-other-case", {"hOsT": "a"}, "/hOsT", "reserved_header"),
+    ("B209-content-length", {"Content-Length": "1"}, "/Content-Length", "reserved_header"),
+    ("B209-transfer-encoding", {"Transfer-Encoding": "chunked"}, "/Transfer-Encoding", "reserved_header"),
+    ("B209-connection", {"Connection": "close"}, "/Connection", "reserved_header"),
+    ("B209-our-signature", {"Webhook-Signature": "v1,x"}, "/Webhook-Signature", "reserved_header"),
+    ("B209-our-job", {"carillon-job-id": "x"}, "/carillon-job-id", "reserved_header"),
+    ("B212-twice-by-case", {"X-A": "1", "x-a": "2"}, "/x-a", "duplicate_header"),
+    ("B212-200-headers", {f"X-{n}": "1" for n in range(200)}, "", "too_many_headers"),
+    ("B212-64-KB", {"X-A": "a" * 65_536}, "", "headers_too_large"),
+    ("lone-surrogate", {"X-A": "\ud800"}, "/X-A", "bad_header_value"),
+    ("number", {"X-A": 1}, "/X-A", "wrong_type"),
+]
+
+
+@pytest.mark.parametrize(("headers", "where", "code"), [pytest.param(*row[1:], id=row[0]) for row in HEADERS])
+def test_headers_that_may_not_be_sent(api: ApiUnderTest, headers: dict[str, Any], where: str, code: str) -> None:
+    """Headers that would break out of their line, frame the message or pass for ours are refused by name."""
+    reply = api.call("POST", "/v1/jobs", job(target__headers=headers))
+    assert_refused(reply, 422, {(f"/target/headers{where}", code)})
+
+
+NOT_BUILT: list[tuple[str, dict[str, Any], str]] = [
+    ("after", {"schedule": {"after": ["job_01ARZ3NDEKTSV4RRFFQ69G5FAV"]}}, "/schedule/after"),
+    ("window", {"window": "PT10M"}, "/window"),
+    ("overlap-skip", {"overlap": "skip"}, "/overlap"),
+    ("overlap-queue", {"overlap": "queue"}, "/overlap"),
+    ("overlap-cancel", {"overlap": "cancel_previous"}, "/overlap"),
+    ("completion", {"target__completion": {"mode": "async"}}, "/target/completion"),
+    ("cancel-url", {"target__cancel_url": "https://svc.carillon.dev/stop"}, "/target/cancel_url"),
+    ("payload-ref", {"payload_ref": "pay_1"}, "/payload_ref"),
+]
+
+
+@pytest.mark.parametrize(("changes", "where"), [pytest.param(*row[1:], id=row[0]) for row in NOT_BUILT])
+def test_what_is_documented_and_not_built_is_never_ignored(
+    api: ApiUnderTest, changes: dict[str, Any], where: str
+) -> None:
+    """A documented value that is not built yet gives 422 not_supported, naming the field."""
+    reply = api.call("POST", "/v1/jobs", job(**changes))
+    assert_refused(reply, 422, {(where, "not_supported")})
+    assert reply.json["code"] == "not_supported"
+
+
+def test_a_queue_target_is_told_as_not_built_and_nothing_else(api: ApiUnderTest) -> None:
+    """What can only be judged together with something that is not built is not complained about."""
+    queue = {"type": "queue", "queue_url": "https://sqs.us-east-1.amazonaws.com/000000000000/q"}
+    reply = api.call("POST", "/v1/jobs", job(target=queue))
+    assert_refused(reply, 422, {("/target/type", "not_supported"), ("/target/queue_url", "not_supported")})
+
+
+def test_an_idempotency_key_is_not_ignored(api: ApiUnderTest) -> None:
+    """Until it is honoured, a request that relies on an idempotency key is refused."""
+    reply = api.call("POST", "/v1/jobs", job(), headers={"Idempotency-Key": "abc"})
+    assert_refused(reply, 422, {("Idempotency-Key", "not_supported")})
+    assert reply.json["code"] == "not_supported"
+
+
+def test_everything_that_is_wrong_is_told_at_once(api: ApiUnderTest) -> None:
+    """All errors of one kind of check come in one answer."""
+    shape = api.call("POST", "/v1/jobs", {"schedule": CRON, "nmae": 1, "priority": "urgent"})
+    assert_refused(shape, 422, {("/target", "required"), ("/nmae", "unknown_field"), ("/priority", "not_a_choice")})
+    values = job(schedule={"cron": "61 * * * *"}, target__url="http://x", target__headers={"Host": "x"})
+    assert_refused(
+        api.call("POST", "/v1/jobs", values),
+        422,
+        {
+            ("/schedule/cron", "invalid_value"),
+            ("/target/url", "bad_scheme"),
+            ("/target/headers/Host", "reserved_header"),
+        },
+    )
+
+
+def test_a_flood_of_errors_is_cut(api: ApiUnderTest) -> None:
+    """A thousand unknown fields of long names do not make a thousand long errors."""
+    reply = api.call("POST", "/v1/jobs", job(**{f"{n}{'x' * 400}": 1 for n in range(1_000)}))
+    assert reply.status == 422
+    assert len(reply.json["errors"]) == 32
+    assert len(reply.text) < 16_384
+
+
+BODIES: list[tuple[str, str | bytes]] = [
+    ("empty", ""),
+    ("blank", " \n"),
+    ("cut", '{"schedule": '),
+    ("trailing-comma", '{"name": "a",}'),
+    ("trailing-text", "{} {}"),
+    ("single-quotes", "{'name': 'a'}"),
+    ("comment", '{"name": "a" /* b */}'),
+    ("no-object", "[]"),
+    ("text", '"a"'),
+    ("null", "null"),
+    ("nan", '{"retry": {"factor": NaN}}'),
+    ("infinity-in-the-payload", '{"payload": [-Infinity]}'),
+    ("raw-control-character", '{"name": "a\u0000"}'),
+    ("key-twice", '{"name": "a", "name": "b"}'),
+    ("key-twice-by-escape", '{"name": "a", "n\\u0061me": "b"}'),
+    ("inner-key-twice", '{"target": {"url": "https://a.dev", "url": "https://b.dev"}}'),
+    ("B203-2000-brackets", '{"payload": ' + "[" * 2_000),
+    ("B203-2000-levels", '{"payload": ' + "[" * 2_000 + "]" * 2_000 + "}"),
+    ("B203-100000-levels", '{"payload": ' + "[" * 100_000 + "]" * 100_000 + "}"),
+    ("65-levels", '{"payload": ' + "[" * 64 + "]" * 64 + "}"),
+    ("utf-8-with-mark", "\ufeff{}".encode()),
+    ("utf-16", '{"name": "a"}'.encode("utf-16")),
+    ("latin-1", '{"name": "é"}'.encode("latin-1")),
+    ("cut-sign", '{"name": "é"}'.encode()[:-3] + b'"}'),
+]
+
+
+@pytest.mark.parametrize("raw", [pytest.param(raw, id=name) for name, raw in BODIES])
+def test_bodies_that_are_not_json(api: ApiUnderTest, raw: str | bytes) -> None:
+    """What is no JSON object, or could be read in two ways, is 400, never a failure of ours."""
+    reply = api.call("POST", "/v1/jobs", raw=raw)
+    assert_refused(reply, 400, {("", "bad_json")})
+    assert reply.json["code"] == "malformed_request"
+
+
+def test_a_body_that_is_no_base64(api: ApiUnderTest) -> None:
+    """An event whose body cannot be decoded is a malformed request."""
+    assert api.call("POST", "/v1/jobs", raw="!", headers={}).status == 400
+
+
+@pytest.mark.parametrize(
+    ("headers", "where"),
+    [
+        ({"content-type": None}, "Content-Type"),
+        ({"content-type": "text/plain"}, "Content-Type"),
+        ({"content-type": "application/x-www-form-urlencoded"}, "Content-Type"),
+        ({"content-type": "application/merge-patch+json"}, "Content-Type"),
+        ({"content-type": "application/json; charset=latin-1"}, "Content-Type"),
+        ({"content-type": "application/json, text/plain"}, "Content-Type"),
+        ({"content-encoding": "gzip"}, "Content-Encoding"),
+    ],
+)
+def test_other_content_types(api: ApiUnderTest, headers: dict[str, str | None], where: str) -> None:
+    """Only plain JSON in UTF-8 is read; the header at fault is named."""
+    assert_refused(api.call("POST", "/v1/jobs", job(), headers=headers), 415, {(where, "unsupported")})
+
+
+@pytest.mark.parametrize(
+    ("raw", "where"),
+    [
+        pytest.param(json.dumps(job(payload="☕" * 136_534), ensure_ascii=False), "/payload", id="B199-409602-bytes"),
+        pytest.param(json.dumps(job(payload="☕" * 136_000), ensure_ascii=False), "/payload", id="B199-408000-bytes"),
+        pytest.param(json.dumps(job(payload="a" * (256 * 1024 - 1))), "/payload", id="a-byte-too-many"),
+        pytest.param(json.dumps(job(name="n" * 600_000)), "", id="whole-body"),
+    ],
+)
+def test_bodies_that_are_too_large(api: ApiUnderTest, raw: str, where: str) -> None:
+    """B199: sizes count in bytes of UTF-8; beyond them 413, never a failure of the store."""
+    assert_refused(api.call("POST", "/v1/jobs", raw=raw), 413, {(where, "too_large")})
