@@ -1,0 +1,224 @@
+"""The worlds that the suites run in: memory, moto in this process, and a local AWS in a process of its own."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from botocore.session import Session
+
+from carillon.adapters.aws import new_client
+from carillon.adapters.dynamodb import keys
+from carillon.adapters.dynamodb.claims import ClaimTransport
+from carillon.adapters.dynamodb.control import DynamoGroupLeases, DynamoShardLedger, DynamoTickLedger
+from carillon.adapters.dynamodb.database import Database
+from carillon.adapters.dynamodb.due import DynamoDueIndex
+from carillon.adapters.dynamodb.jobs import DynamoJobStore
+from carillon.adapters.dynamodb.runs import DynamoRunStore
+from carillon.adapters.dynamodb.tenants import DynamoQuarantine, DynamoTenants
+from carillon.adapters.kms import KmsSigningSecrets
+from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedger, MemoryTickLedger
+from carillon.adapters.memory.due import MemoryDueIndex
+from carillon.adapters.memory.edges import MemoryClock
+from carillon.adapters.memory.jobs import MemoryJobStore
+from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
+from carillon.adapters.memory.runs import MemoryRunStore
+from carillon.adapters.memory.state import MemoryState
+from carillon.adapters.memory.tenants import MemoryQuarantine, MemorySigningSecrets, MemoryTenants
+from carillon.adapters.sqs.routing import QueueName
+from carillon.adapters.sqs.ticks import SqsTickQueue
+from carillon.adapters.sqs.work import SqsWorkQueues
+from carillon.domain.planning import DueEntry
+from carillon.ports import (
+    DueIndex,
+    GroupLeases,
+    JobStore,
+    Quarantine,
+    RunStore,
+    ShardLedger,
+    SigningSecrets,
+    Tenants,
+    TickLedger,
+    TickQueue,
+    WorkQueues,
+)
+
+CREDENTIALS = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+START_SECONDS = 60
+STOP_SECONDS = 10
+_table_numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Stores:
+    """All stores of one world. What only one kind of world has is None in the others."""
+
+    jobs: JobStore
+    runs: RunStore
+    due: DueIndex
+    leases: GroupLeases
+    shards: ShardLedger
+    ticks: TickLedger
+    tenants: Tenants
+    quarantine: Quarantine
+    secrets: SigningSecrets
+    state: MemoryState | None = None
+    database: Database | None = None
+
+    def due_entries(self, shard: int = 1, until_ms: int = 2**52) -> Sequence[DueEntry]:
+        """Everything that a shard of the due index shows."""
+        return [entry for page in self.due.pages(shard, until_ms) for entry in page]
+
+    def drop_hot_half(self, job_id: str) -> None:
+        """Remove the hot half of a job, as TTL does."""
+        if self.state is not None:
+            self.state.remove_job(job_id)
+        if self.database is not None:
+            key = {"pk": {"S": keys.job_pk(job_id)}, "sk": {"S": keys.JOB_SK}}
+            self.database.client.delete_item(TableName=self.database.jobs, Key=key)
+
+
+@dataclass(frozen=True)
+class Queues:
+    """The queues of one world, and a way to see what has arrived in each."""
+
+    work: WorkQueues
+    ticks: TickQueue
+    clock: MemoryClock
+    received: Any
+
+    def bodies(self, name: str) -> list[str]:
+        """What is visible in a queue now, and is taken out of it: `high`, `normal`, `low`, `long` or `tick`."""
+        bodies: list[str] = self.received(name)
+        return bodies
+
+
+def memory_stores() -> Stores:
+    """A world in memory."""
+    state = MemoryState(MemoryClock())
+    return Stores(
+        jobs=MemoryJobStore(state),
+        runs=MemoryRunStore(state),
+        due=MemoryDueIndex(state, page_size=3),
+        leases=MemoryGroupLeases(state),
+        shards=MemoryShardLedger(state),
+        ticks=MemoryTickLedger(state),
+        tenants=MemoryTenants(state),
+        quarantine=MemoryQuarantine(state),
+        secrets=MemorySigningSecrets(),
+        state=state,
+    )
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where AWS is: a URL, or None for moto in this process."""
+
+    session: Session
+    url: str | None = None
+
+    def client(self, service: str) -> Any:
+        """A client as the functions make it."""
+        return new_client(self.session, service, endpoint_url=self.url)
+
+    def stores(self, claims: ClaimTransport | None = None) -> Stores:
+        """Stores over new, empty tables."""
+        database = self.database()
+        kms = self.client("kms")
+        key_id = kms.create_key(Description="signing secrets")["KeyMetadata"]["KeyId"]
+        return Stores(
+            jobs=DynamoJobStore(database, claims=claims),
+            runs=DynamoRunStore(database),
+            due=DynamoDueIndex(database),
+            leases=DynamoGroupLeases(database),
+            shards=DynamoShardLedger(database),
+            ticks=DynamoTickLedger(database),
+            tenants=DynamoTenants(database),
+            quarantine=DynamoQuarantine(database),
+            secrets=KmsSigningSecrets(database, kms, key_id),
+            database=database,
+        )
+
+    def database(self) -> Database:
+        """New, empty tables."""
+        number = next(_table_numbers)
+        database = Database(self.client("dynamodb"), f"jobs-{number}", f"control-{number}", sleep=lambda _: None)
+        database.client.create_table(**keys.jobs_table(database.jobs))
+        database.client.create_table(**keys.control_table(database.control))
+        return database
+
+    def queues(self) -> Queues:
+        """New, empty queues. Their clock is the real one; ours starts with it and then stands still."""
+        client = self.client("sqs")
+        number = next(_table_numbers)
+        names = [*QueueName, "tick"]
+        urls = {name: client.create_queue(QueueName=f"{name}-{number}")["QueueUrl"] for name in names}
+
+        def received(name: str) -> list[str]:
+            answer = client.receive_message(QueueUrl=urls[name], MaxNumberOfMessages=10, WaitTimeSeconds=0)
+            return [message["Body"] for message in answer.get("Messages", [])]
+
+        work = SqsWorkQueues(client, {name: urls[name] for name in QueueName})
+        clock = MemoryClock(time.time_ns() // 1_000_000)
+        return Queues(work, SqsTickQueue(client, urls["tick"]), clock, received)
+
+
+def memory_queues() -> Queues:
+    """Queues in memory."""
+    clock = MemoryClock()
+    work, ticks = MemoryWorkQueues(clock), MemoryTickQueue(clock)
+
+    def received(name: str) -> list[str]:
+        queue = ticks.queue if name == "tick" else work.queues[QueueName(name)]
+        return [delivery.body for delivery in queue.receive(10)]
+
+    return Queues(work, ticks, clock, received)
+
+
+@contextmanager
+def local_aws(folder: Path) -> Iterator[str]:
+    """A local AWS on a free loopback port, for as long as the block runs; gives its URL."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "hypercorn", "ministack.app:app", "--bind", f"127.0.0.1:{port}"]
+    environment = os.environ | CREDENTIALS | {"GATEWAY_PORT": str(port), "STATE_DIR": str(folder)}
+    with (folder / "local-aws.log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
+    try:
+        _await_answer(f"{url}/_ministack/ready", process)
+        yield url
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _await_answer(url: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "the local AWS ended by itself"
+        try:
+            with urlopen(url, timeout=1):  # noqa: S310 - our own loopback server
+                return
+        except (URLError, OSError):
+            time.sleep(0.05)
+    raise TimeoutError("the local AWS does not answer")

@@ -1,0 +1,59 @@
+"""One suite over every store: each test runs in each of the worlds that its fixture names."""
+
+from collections.abc import Iterator
+
+import pytest
+from botocore.session import get_session
+from moto import mock_aws
+
+from carillon.adapters.dynamodb.claims import BatchedClaims, ClaimTransport, SingleClaims
+from contract.backends import CREDENTIALS, Endpoint, Queues, Stores, local_aws, memory_queues, memory_stores
+
+LIVE = pytest.param("live", marks=pytest.mark.e2e)
+LIVE_BATCHED = pytest.param("live-batched", marks=pytest.mark.e2e)
+
+
+@pytest.fixture(scope="session")
+def live_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a local AWS."""
+    with local_aws(tmp_path_factory.mktemp("local-aws")) as url:
+        yield url
+
+
+@pytest.fixture
+def endpoint(world: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    """Where AWS is, in the worlds that have one."""
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    if world.startswith("live"):
+        yield Endpoint(get_session(), request.getfixturevalue("live_url"))
+        return
+    with mock_aws():
+        yield Endpoint(get_session())
+
+
+@pytest.fixture(params=["memory", "moto", LIVE])
+def world(request: pytest.FixtureRequest) -> str:
+    """The name of a world. A test module that wants others overrides this fixture."""
+    return str(request.param)
+
+
+CLAIM_TRANSPORTS: dict[str, ClaimTransport] = {"moto-threads": SingleClaims(threads=4), "live-batched": BatchedClaims()}
+
+
+@pytest.fixture
+def stores(world: str, request: pytest.FixtureRequest) -> Stores:
+    """All stores of a world, empty."""
+    if world == "memory":
+        return memory_stores()
+    endpoint: Endpoint = request.getfixturevalue("endpoint")
+    return endpoint.stores(CLAIM_TRANSPORTS.get(world))
+
+
+@pytest.fixture
+def queues(world: str, request: pytest.FixtureRequest) -> Queues:
+    """All queues of a world, empty."""
+    if world == "memory":
+        return memory_queues()
+    endpoint: Endpoint = request.getfixturevalue("endpoint")
+    return endpoint.queues()
