@@ -3,6 +3,7 @@
 import re
 
 import click
+
 from carillon.domain.durations import WEEK_MS, format_duration, parse_duration
 from carillon.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 

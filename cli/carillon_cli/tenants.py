@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 
 import click
+
 from carillon.application.create_tenant import BadTenantError, CreateTenant, TenantExistsError
 from carillon.domain.instants import format_instant
 from carillon.domain.tenancy import Tenant
 from carillon.ports import SigningSecrets, Tenants, UnavailableError
-
 from carillon_cli.aws import AwsUnreachableError, Place, as_one_line, output, outputs_of, uses_stack
 from carillon_cli.config import json_option
 from carillon_cli.output import note, print_fields, print_json, print_table

@@ -11,7 +11,6 @@ from urllib.parse import SplitResult, urlsplit
 
 from carillon import __version__
 from carillon.domain.retry_after import parse_retry_after
-
 from carillon_cli.problems import ApiProblem, BadAnswerError, UnreachableError, problem_from
 
 LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
@@ -53,7 +52,7 @@ class Transport:
         timeout_seconds: How long to wait for the connection and for each piece of the answer.
         tries: How often a repeatable request is sent at most. After a failed connection, a 429 or a 503 it pauses:
             as long as `Retry-After` says, or from a fifth of a second, doubling. A longer wait than 30 s is not made.
-        sleep: Lets so many seconds pass.
+        sleep: Lets so many seconds pass; `time.sleep` if not given.
 
     Raises:
         ValueError: The URL or the key cannot be used; the message does not repeat the key.
@@ -66,13 +65,13 @@ class Transport:
         *,
         timeout_seconds: float = 30.0,
         tries: int = 5,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] | None = None,
     ) -> None:
         self._base = checked_url(url)
         self._authorization = {"Authorization": f"Bearer {checked_key(api_key)}"} if api_key else {}
         self._timeout_seconds = timeout_seconds
         self._tries = tries
-        self._sleep = sleep
+        self._sleep = time.sleep if sleep is None else sleep
         self._idle: deque[http.client.HTTPConnection] = deque()
 
     def send(self, request: Request) -> Answer:

@@ -7,7 +7,6 @@ from typing import Any
 from carillon.domain.durations import parse_duration
 from carillon.domain.instants import format_instant
 from carillon.domain.schedule import CronSchedule, Every, Schedule, ScheduleError
-
 from carillon_cli.importing.rows import BadLine, Row
 
 

@@ -10,9 +10,10 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
+from click.testing import CliRunner, Result
+
 from carillon.domain.tenancy import new_key_text
 from carillon_cli.main import main
-from click.testing import CliRunner, Result
 
 KEY = new_key_text("test", "01J00000000000000000000000", bytes(range(32)))
 ZONES = {"UTC", "Asia/Kolkata", "America/New_York", "Europe/Berlin"}
@@ -162,6 +163,7 @@ def carillon(no_settings: pytest.MonkeyPatch, service: Service) -> Callable[...,
     """Runs the command line with the service and its key in the environment."""
     no_settings.setenv("CARILLON_URL", service.url)
     no_settings.setenv("CARILLON_API_KEY", KEY)
+    no_settings.setattr("carillon_cli.transport.time.sleep", lambda _seconds: None)
 
     def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
         result = CliRunner().invoke(main, arguments, input=stdin)

@@ -4,6 +4,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+
 from carillon_cli.client import ApiProblem, BadAnswerError, Client, PagingError, UnreachableError
 from carillon_cli.transport import LONGEST_PAUSE_MS, Transport
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 import pytest
+
 from carillon_cli.config import resolve
 
 PROFILES = """

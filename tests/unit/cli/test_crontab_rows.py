@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from carillon_cli.importing.crontab_rows import read_crontab
 from carillon_cli.importing.rows import BadLine, Row
 

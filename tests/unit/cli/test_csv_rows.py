@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from carillon_cli.importing.csv_rows import is_csv, read_csv
 from carillon_cli.importing.rows import BadFileError, BadLine, Row
 

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from carillon_cli.main import main
 from click.testing import CliRunner, Result
+
+from carillon_cli.main import main
 
 Run = Callable[..., Result]
 CREATE = ("jobs", "create", "--delay", "10s", "--url", "https://svc.example.com/")

@@ -1,6 +1,7 @@
 """Durations as people type them."""
 
 import pytest
+
 from carillon_cli.shorthand import duration_ms, iso_duration
 
 
