@@ -1,111 +1,77 @@
-"""A small service on a loopback port that answers as the real one does, and a way to run commands against it."""
+"""The real API over memory adapters on a loopback port, and a way to run commands against it."""
 
 import json
+from base64 import b64encode
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl
 
 import pytest
 from click.testing import CliRunner, Result
 
-from carillon.domain.tenancy import new_key_text
 from carillon_cli.main import main
+from support.api import ApiUnderTest, Reply, event_of
 
-KEY = new_key_text("test", "01J00000000000000000000000", bytes(range(32)))
-ZONES = {"UTC", "Asia/Kolkata", "America/New_York", "Europe/Berlin"}
-VARIABLES = ("CARILLON_URL", "CARILLON_API_KEY", "CARILLON_PROFILE", "CARILLON_DEBUG")
-
-Answer = tuple[int, Any, dict[str, str]]
+VARIABLES = (
+    "CARILLON_URL",
+    "CARILLON_API_KEY",
+    "CARILLON_PROFILE",
+    "CARILLON_DEBUG",
+    "AWS_ENDPOINT_URL",
+    "AWS_PROFILE",
+)
+JSON = {"content-type": "application/json"}
 
 
 @dataclass
 class Service:
-    """Jobs and runs behind HTTP. `script` holds answers to give before the real ones: a callable gets the request."""
+    """The API behind HTTP.
+
+    `script` holds what is to happen to the next requests, one entry each: a `Reply` is given instead of the API's, a
+    callable makes one, None hangs up, and `PASS` lets the API answer.
+    """
 
     url: str = ""
-    jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    api: ApiUnderTest = field(default_factory=ApiUnderTest)
     bodies: list[bytes] = field(default_factory=list)
-    script: deque[Callable[[str, str], Answer | None]] = field(default_factory=deque)
+    script: deque[Any] = field(default_factory=deque)
     lock: Lock = field(default_factory=Lock)
 
-    def answer(self, method: str, target: str, key: str | None, body: bytes) -> Answer | None:
-        """What the service says to a request; None stands for hanging up."""
+    @property
+    def jobs(self) -> dict[str, dict[str, Any]]:
+        """All jobs as the API shows them one by one, by id, oldest first."""
+        stored = self.api.world.jobs.list_newest("acme", 10_000, None).definitions
+        ids = sorted(definition.job.id for definition in stored)
+        return {job_id: self.api.call("GET", f"/v1/jobs/{job_id}").json for job_id in ids}
+
+    def answer(self, event: dict[str, Any], body: bytes) -> Reply | None:
+        """What happens to a request; None stands for hanging up."""
         with self.lock:
             self.bodies.append(body)
-            if self.script:
-                scripted = self.script.popleft()(method, target)
-                if scripted is None or scripted[0]:
-                    return scripted
-            if key != f"Bearer {KEY}":
-                return problem(401, "unauthenticated", "A valid API key is required")
-            parts = urlsplit(target)
-            steps = [unquote(step) for step in parts.path.split("/")[1:]]
-            return self._route(method, steps, dict(parse_qsl(parts.query)), body)
-
-    def _route(self, method: str, steps: list[str], query: dict[str, str], body: bytes) -> Answer:
-        match method, *steps:
-            case "POST", "v1", "jobs":
-                return self._create(json.loads(body))
-            case "GET", "v1", "jobs":
-                newest = [job for job in reversed(self.jobs.values()) if _wanted(job, query)]
-                return _page(newest, query)
-            case "GET", "v1", "jobs", job_id if job_id in self.jobs:
-                return 200, self.jobs[job_id], {}
-            case "DELETE", "v1", "jobs", job_id if job_id in self.jobs:
-                self.jobs[job_id] |= {"state": "cancelled", "next_fire_time": None}
-                return 204, None, {}
-            case "GET", "v1", "jobs", job_id, "runs" if job_id in self.jobs:
-                return _page([run for run in self.runs.values() if run["job_id"] == job_id], query)
-            case "GET", "v1", "runs", run_id if run_id in self.runs:
-                return 200, self.runs[run_id], {}
-        return problem(404, "not_found", "There is no such thing")
-
-    def _create(self, sent: dict[str, Any]) -> Answer:
-        schedule = sent["schedule"]
-        if schedule.get("timezone", "UTC") not in ZONES:
-            return refusal("/schedule/timezone", "unknown_zone", "no such zone")
-        if "cron" in schedule and len(schedule["cron"].split(" ")) != 5:
-            return refusal("/schedule/cron", "invalid_value", "not five fields")
-        holder = next((job for job in self.jobs.values() if sent.get("name") in (job["name"], "")), None)
-        if holder and sent.get("name") and holder["state"] != "cancelled":
-            return problem(409, "name_taken", "The name is taken", job_id=holder["id"])
-        job_id = f"job_{len(self.jobs):026}"
-        target = {"method": "POST", "headers": {}, "timeout": "PT15S"} | sent["target"]
-        defaults = {"name": None, "labels": {}, "state": "scheduled", "next_fire_time": "2026-12-01T00:00:00.000Z"}
-        self.jobs[job_id] = {"id": job_id} | defaults | sent | {"target": target}
-        return 201, self.jobs[job_id], {"Location": f"/v1/jobs/{job_id}"}
+            step = self.script.popleft() if self.script else PASS
+            if callable(step):
+                step = step()
+            return self.api.reply_to(event) if step is PASS else step
 
 
-def problem(status: int, code: str, title: str, **members: Any) -> Answer:
-    """A refusal as the service writes it."""
-    body = {"type": f"urn:carillon:problem:{code}", "title": title, "status": status, "detail": title, "code": code}
-    return status, body | {"request_id": "req-1"} | members, {"Content-Type": "application/problem+json"}
+PASS = object()
 
 
-def refusal(pointer: str, code: str, detail: str) -> Answer:
-    """The refusal of one field."""
-    errors = [{"pointer": pointer, "code": code, "detail": detail}]
-    return problem(422, "invalid_fields", "Fields of the request are not valid", errors=errors)
+def reply(status: int, value: Any, **headers: str) -> Reply:
+    """An answer to put into a script: JSON, or a text as it is."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return Reply(status, JSON | {name.replace("_", "-"): value for name, value in headers.items()}, text)
 
 
-def _wanted(job: dict[str, Any], query: dict[str, str]) -> bool:
-    key, _, value = query.get("label", "").partition(":")
-    return (
-        query.get("state") in (None, job["state"])
-        and (not key or job["labels"].get(key) == value)
-        and (job["name"] or "").startswith(query.get("name_prefix", ""))
-    )
-
-
-def _page(items: list[Any], query: dict[str, str]) -> Answer:
-    start, limit = int(query.get("cursor", "c0")[1:]), int(query.get("limit", "50"))
-    end = start + limit
-    return 200, {"data": items[start:end], "next_cursor": f"c{end}" if end < len(items) else None}, {}
+def problem(status: int, code: str, **headers: str) -> Reply:
+    """A refusal to put into a script."""
+    members = {"type": "about:blank", "title": code, "status": status, "detail": code, "code": code}
+    return reply(status, members | {"request_id": "req-1"}, **headers)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -115,15 +81,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        answer = self.service.answer(self.command, self.path, self.headers.get("Authorization"), body)
+        path, _, query = self.path.partition("?")
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        answer = self.service.answer(event_of(self.command, path, query, headers, body or None), body)
         if answer is None:
             self.close_connection = True
             return
-        status, value, headers = answer
-        content = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()
-        self.send_response(status)
-        for name, text in ({"Content-Type": "application/json", "Content-Length": str(len(content))} | headers).items():
-            self.send_header(name, text)
+        content = answer.text.encode()
+        self.send_response(answer.status)
+        for name, value in {**answer.headers, "content-length": str(len(content))}.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
 
@@ -135,18 +102,87 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@dataclass
+class Aws:
+    """CloudFormation with some stacks, and a Lambda whose functions answer with their event, or fail if it says so."""
+
+    url: str = ""
+    stacks: dict[str, dict[str, str]] = field(default_factory=dict)
+    log: str = "START\ncrl_live_SECRET was seen\nEND\n"
+
+    def describe(self, name: str) -> tuple[int, str]:
+        """What CloudFormation says of a stack."""
+        if name not in self.stacks:
+            error = f"<Error><Code>ValidationError</Code><Message>no {name}</Message></Error>"
+            return 400, f"<ErrorResponse>{error}</ErrorResponse>"
+        outputs = "".join(
+            f"<member><OutputKey>{key}</OutputKey><OutputValue>{value}</OutputValue></member>"
+            for key, value in self.stacks[name].items()
+        )
+        stack = f"<member><StackName>{name}</StackName><Outputs>{outputs}</Outputs></member>"
+        result = f"<DescribeStacksResult><Stacks>{stack}</Stacks></DescribeStacksResult>"
+        return 200, f"<DescribeStacksResponse>{result}</DescribeStacksResponse>"
+
+
+class _AwsHandler(BaseHTTPRequestHandler):
+    wbufsize = -1
+    aws: Aws
+
+    def do_POST(self) -> None:
+        """Answer."""
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        if self.path.startswith("/2015-03-31/functions/"):
+            failure = {"X-Amz-Function-Error": "Unhandled"} if "fail" in body else {}
+            log = b64encode(self.aws.log.encode()).decode()
+            self._answer(200, f'{{"got": {body}}}', {"X-Amz-Log-Result": log, **failure})
+        else:
+            self._answer(*self.aws.describe(dict(parse_qsl(body))["StackName"]), {})
+
+    def _answer(self, status: int, text: str, headers: dict[str, str]) -> None:
+        content = text.encode()
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler], **members: Any) -> Iterator[str]:
+    """A server on a loopback port of its own; gives its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (handler,), members))
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join(10)
+    server.server_close()
+
+
 @pytest.fixture
 def service() -> Iterator[Service]:
     """The service, on a loopback port of its own."""
     known = Service()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"service": known}))
-    known.url = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield known
-    server.shutdown()
-    thread.join(10)
-    server.server_close()
+    with serving(_Handler, service=known) as known.url:
+        yield known
+
+
+@pytest.fixture
+def aws(no_settings: pytest.MonkeyPatch) -> Iterator[Aws]:
+    """The part of AWS that the command line asks, on a loopback port of its own; the operator's region is another."""
+    no_settings.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    known = Aws()
+    with serving(_AwsHandler, aws=known) as known.url:
+        yield known
+
+
+@pytest.fixture
+def key(service: Service) -> str:
+    """A key that the service takes."""
+    return service.api.key
 
 
 @pytest.fixture
@@ -159,41 +195,30 @@ def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> pytest.Monkey
 
 
 @pytest.fixture
-def carillon(no_settings: pytest.MonkeyPatch, service: Service) -> Callable[..., Result]:
-    """Runs the command line with the service and its key in the environment."""
+def carillon(no_settings: pytest.MonkeyPatch, service: Service, key: str) -> Callable[..., Result]:
+    """Runs the command line with the service and its key in the environment, without real pauses."""
     no_settings.setenv("CARILLON_URL", service.url)
-    no_settings.setenv("CARILLON_API_KEY", KEY)
+    no_settings.setenv("CARILLON_API_KEY", key)
     no_settings.setattr("carillon_cli.transport.time.sleep", lambda _seconds: None)
 
     def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
         result = CliRunner().invoke(main, arguments, input=stdin)
-        assert KEY not in result.output, "the key is never shown"
+        assert key not in result.output, "the key is never shown"
         return result
 
     return run
 
 
-@pytest.fixture
-def key() -> str:
-    """The key that the service takes."""
-    return KEY
+class Script:
+    """How to write a service's script."""
 
-
-class _Say:
-    """Scripted answers."""
-
-    @staticmethod
-    def always(answer: Answer | None) -> Callable[[str, str], Answer | None]:
-        """The same answer whatever is asked."""
-        return lambda _method, _target: answer
-
+    reply = staticmethod(reply)
     problem = staticmethod(problem)
-    refusal = staticmethod(refusal)
-    really: Answer = (0, None, {})
-    """As a scripted answer: let the service answer by itself."""
+    hang_up = None
+    PASS = PASS
 
 
 @pytest.fixture
-def say() -> type[_Say]:
-    """How to write answers for the service's script."""
-    return _Say
+def script() -> type[Script]:
+    """How to write a service's script."""
+    return Script

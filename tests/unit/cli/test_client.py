@@ -1,6 +1,5 @@
 """The client: what it repeats, what it does not, and that no list keeps it for ever."""
 
-from itertools import count
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from carillon_cli.client import ApiProblem, BadAnswerError, Client, PagingError, UnreachableError
 from carillon_cli.transport import LONGEST_PAUSE_MS, Transport
 
-DEFINITION = {"schedule": {"delay": "PT10S"}, "target": {"type": "http", "url": "https://svc.example.com/"}}
+DEFINITION = {"schedule": {"delay": "PT10S"}, "target": {"type": "http", "url": "https://svc.carillon.dev/"}}
 
 
 class Pauses(list[float]):
@@ -43,14 +42,10 @@ def test_a_job_is_created_read_listed_and_cancelled(client: Client, service: Any
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_read_is_tried_again_after_a_temporary_refusal(
-    client: Client, service: Any, pauses: Pauses, say: Any, status: int
+    client: Client, service: Any, pauses: Pauses, script: Any, status: int
 ) -> None:
     """429 and 503 are not the end of a read: the pause is the one asked for, or a short one of our own."""
-    status_, body, headers = say.problem(status, "later", "Later")
-    service.script += [
-        say.always((status_, body, headers | {"Retry-After": "2"})),
-        say.always((status_, body, headers)),
-    ]
+    service.script += [script.problem(status, "later", retry_after="2"), script.problem(status, "later")]
     assert list(client.jobs()) == []
     assert pauses[0] == 2
     assert 0 < pauses[1] < 1
@@ -60,41 +55,40 @@ def test_a_read_is_tried_again_after_a_temporary_refusal(
     ("status", "retry_after"), [(400, None), (404, None), (500, None), (503, str(LONGEST_PAUSE_MS // 1000 + 1))]
 )
 def test_a_lasting_refusal_is_final(
-    client: Client, service: Any, pauses: Pauses, say: Any, status: int, retry_after: str | None
+    client: Client, service: Any, pauses: Pauses, script: Any, status: int, retry_after: str | None
 ) -> None:
     """A refusal that will not pass, or not soon, is raised at once."""
-    status_, body, headers = say.problem(status, "no", "No")
-    service.script.append(say.always((status_, body, headers | ({"Retry-After": retry_after} if retry_after else {}))))
+    service.script.append(script.problem(status, "no", **({"retry_after": retry_after} if retry_after else {})))
     with pytest.raises(ApiProblem) as refused:
         list(client.jobs())
     assert refused.value.status == status
     assert pauses == []
 
 
-def test_tries_have_an_end(client: Client, service: Any, pauses: Pauses, say: Any) -> None:
+def test_tries_have_an_end(client: Client, service: Any, pauses: Pauses, script: Any) -> None:
     """A service that refuses for ever is asked four times, no more."""
-    service.script += [say.always(say.problem(503, "unavailable", "Not available"))] * 10
+    service.script += [script.problem(503, "unavailable")] * 10
     with pytest.raises(ApiProblem):
         client.job("job_1")
     assert len(service.bodies) == 4
     assert len(pauses) == 3
 
 
-def test_a_creation_is_not_repeated_unless_it_may_be(client: Client, service: Any, say: Any) -> None:
+def test_a_creation_is_not_repeated_unless_it_may_be(client: Client, service: Any, script: Any) -> None:
     """When the line breaks in the middle of a creation, only a caller who says so gets a second try."""
-    service.script.append(say.always(None))
+    service.script.append(script.hang_up)
     with pytest.raises(UnreachableError):
         client.create_job(DEFINITION)
     assert service.jobs == {}
-    service.script.append(say.always(None))
+    service.script.append(script.hang_up)
     client.create_job(DEFINITION | {"name": "a"}, repeatable=True)
     assert [job["name"] for job in service.jobs.values()] == ["a"]
 
 
-def test_a_read_survives_a_broken_line(client: Client, service: Any, say: Any) -> None:
+def test_a_read_survives_a_broken_line(client: Client, service: Any, script: Any) -> None:
     """A connection that the other side has closed is replaced."""
     client.create_job(DEFINITION)
-    service.script.append(say.always(None))
+    service.script.append(script.hang_up)
     assert len(list(client.jobs())) == 1
 
 
@@ -109,17 +103,17 @@ def test_a_service_that_is_not_there_is_unreachable(key: str, pauses: Pauses) ->
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param((200, b"<html>hello</html>", {"Content-Type": "text/html"}), id="another server"),
-        pytest.param((200, [1], {}), id="no object"),
-        pytest.param((200, b"[" * 100_000, {}), id="brackets without end"),
-        pytest.param((200, {"data": 3, "next_cursor": None}, {}), id="data is no list"),
-        pytest.param((200, {"data": [], "next_cursor": 3}, {}), id="cursor is no text"),
-        pytest.param((302, b"", {"Location": "https://elsewhere.example.com/"}), id="redirect"),
+        pytest.param((200, "<html>hello</html>"), id="another server"),
+        pytest.param((200, [1]), id="no object"),
+        pytest.param((200, "[" * 100_000), id="brackets without end"),
+        pytest.param((200, {"data": 3, "next_cursor": None}), id="data is no list"),
+        pytest.param((200, {"data": [], "next_cursor": 3}), id="cursor is no text"),
+        pytest.param((302, ""), id="redirect"),
     ],
 )
-def test_an_answer_of_another_kind_is_told_apart(client: Client, service: Any, say: Any, answer: Any) -> None:
+def test_an_answer_of_another_kind_is_told_apart(client: Client, service: Any, script: Any, answer: Any) -> None:
     """What this service would never answer is neither taken for data nor followed elsewhere with the key."""
-    service.script.append(say.always(answer))
+    service.script.append(script.reply(*answer))
     with pytest.raises(BadAnswerError):
         list(client.jobs())
 
@@ -128,57 +122,49 @@ def test_an_answer_of_another_kind_is_told_apart(client: Client, service: Any, s
     ("answer", "message"),
     [
         pytest.param(
-            (422, {"title": "t", "code": "c", "errors": [{"pointer": "/a/b", "detail": "wrong"}]}, {}),
+            (422, {"title": "t", "code": "c", "errors": [{"pointer": "/a/b", "detail": "wrong"}]}),
             "/a/b: wrong (422 c)",
             id="field",
         ),
         pytest.param(
-            (400, {"code": "bad_cursor", "errors": [{"parameter": "cursor", "code": "bad_cursor"}]}, {}),
+            (400, {"code": "bad_cursor", "errors": [{"parameter": "cursor", "code": "bad_cursor"}]}),
             "cursor: bad_cursor (400 bad_cursor)",
             id="parameter",
         ),
-        pytest.param((403, {"message": "Forbidden"}, {}), "Forbidden (403 http_403)", id="gateway"),
-        pytest.param((502, b"<html>", {}), "HTTP status 502 (502 http_502)", id="proxy"),
-        pytest.param((400, {"code": 1, "errors": "x", "detail": None}, {}), "HTTP status 400 (400 http_400)", id="odd"),
+        pytest.param((403, {"message": "Forbidden"}), "Forbidden (403 http_403)", id="gateway"),
+        pytest.param((502, "<html>"), "HTTP status 502 (502 http_502)", id="proxy"),
+        pytest.param((400, {"code": 1, "errors": "x", "detail": None}), "HTTP status 400 (400 http_400)", id="odd"),
     ],
 )
-def test_a_refusal_says_what_it_can(client: Client, service: Any, say: Any, answer: Any, message: str) -> None:
+def test_a_refusal_says_what_it_can(client: Client, service: Any, script: Any, answer: Any, message: str) -> None:
     """A problem names its fields; any other refusal at least its status."""
-    service.script.append(say.always(answer))
+    service.script.append(script.reply(*answer))
     with pytest.raises(ApiProblem) as refused:
         client.create_job(DEFINITION)
     assert str(refused.value) == message
 
 
-def pages_then(last: int) -> Any:
-    """Empty pages with ever new cursors, then one job on the last page."""
-    numbers = count(1)
-
-    def answer(_method: str, _target: str) -> Any:
-        number = next(numbers)
-        if number == last:
-            return 200, {"data": [{"id": "job_1"}], "next_cursor": None}, {}
-        return 200, {"data": [], "next_cursor": f"c{number}"}, {}
-
-    return answer
+def empty_pages(script: Any, number: int) -> list[Any]:
+    """So many empty pages, each with another cursor."""
+    return [script.reply(200, {"data": [], "next_cursor": f"c{position}"}) for position in range(number)]
 
 
-def test_b188_empty_pages_are_followed(client: Client, service: Any) -> None:
+def test_b188_empty_pages_are_followed(client: Client, service: Any, script: Any) -> None:
     """B188: an empty page with a cursor is no end, however many there are within reason."""
-    service.script += [pages_then(501)] * 501
+    service.script += [*empty_pages(script, 500), script.reply(200, {"data": [{"id": "job_1"}], "next_cursor": None})]
     assert [job["id"] for job in client.jobs()] == ["job_1"]
 
 
-def test_b266_a_repeated_cursor_is_an_error(client: Client, service: Any, say: Any) -> None:
+def test_b266_a_repeated_cursor_is_an_error(client: Client, service: Any, script: Any) -> None:
     """B266: a service that gives the same cursor again is not followed for ever."""
-    service.script += [say.always((200, {"data": [{"id": "x"}], "next_cursor": "same"}, {}))] * 3
+    service.script += [script.reply(200, {"data": [{"id": "x"}], "next_cursor": "same"})] * 3
     with pytest.raises(PagingError, match="repeated a cursor"):
         list(client.jobs())
 
 
-def test_b266_empty_pages_without_end_are_an_error(client: Client, service: Any) -> None:
+def test_b266_empty_pages_without_end_are_an_error(client: Client, service: Any, script: Any) -> None:
     """B266: 1,001 empty pages in a row are taken for a fault."""
-    service.script += [pages_then(2_000)] * 1_001
+    service.script += empty_pages(script, 1_001)
     with pytest.raises(PagingError, match="1000 empty pages in a row"):
         list(client.jobs())
 

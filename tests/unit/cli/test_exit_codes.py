@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from carillon_cli.main import main
 
 Run = Callable[..., Result]
-CREATE = ("jobs", "create", "--delay", "10s", "--url", "https://svc.example.com/")
+CREATE = ("jobs", "create", "--delay", "10s", "--url", "https://svc.carillon.dev/")
 UNKNOWN = "job_00000000000000000000000000"
 
 
@@ -37,8 +37,8 @@ def test_b265_success_is_0(carillon: Run, extra: tuple[str, ...]) -> None:
         pytest.param(("runs", "get", f"{UNKNOWN}@x"), "not_found", id="unknown run"),
         pytest.param(("runs", "list", UNKNOWN), "not_found", id="runs of an unknown job"),
         pytest.param(
-            ("jobs", "create", "--cron", "* * * * *", "--timezone", "Mars/Base", "--url", "https://a.example.com/"),
-            "/schedule/timezone: no such zone",
+            ("jobs", "create", "--cron", "* * * * *", "--timezone", "Mars/Base", "--url", "https://svc.carillon.dev/"),
+            "/schedule/timezone: ",
             id="refused field",
         ),
         pytest.param(("--api-key", "crl_test_wrong", "jobs", "list"), "unauthenticated", id="wrong key"),
@@ -61,7 +61,7 @@ def test_b265_a_refusal_is_1(carillon: Run, arguments: tuple[str, ...], says: st
         pytest.param(("jobs", "list", "--limit", "1", "--all"), "not both", id="contradiction"),
         pytest.param(("jobs", "list", "--state", "asleep"), "--state", id="no such state"),
         pytest.param(("jobs", "frobnicate"), "No such command", id="no such command"),
-        pytest.param(("jobs", "create", "--url", "https://a.example.com/"), "exactly one of", id="no schedule"),
+        pytest.param(("jobs", "create", "--url", "https://svc.carillon.dev/"), "exactly one of", id="no schedule"),
         pytest.param((*CREATE, "--every", "1h"), "exactly one of", id="two schedules"),
         pytest.param((*CREATE, "--timeout", "soon"), "--timeout", id="bad duration"),
         pytest.param((*CREATE, "--payload", "{"), "--payload is not JSON", id="bad payload"),
@@ -71,7 +71,7 @@ def test_b265_a_refusal_is_1(carillon: Run, arguments: tuple[str, ...], says: st
         pytest.param((*CREATE, "--header", "A: 1", "--header", "a: 2"), "twice", id="header given twice"),
         pytest.param((*CREATE, "--label", "=x"), "KEY=VALUE", id="bad label"),
         pytest.param((*CREATE, "--from-file", "-"), "--from-file", id="two definitions"),
-        pytest.param(("jobs", "import", "/nowhere", "--url", "https://a.example.com/"), "/nowhere", id="no file"),
+        pytest.param(("jobs", "import", "/nowhere", "--url", "https://svc.carillon.dev/"), "/nowhere", id="no file"),
         pytest.param(("--url", "ftp://x", "jobs", "list"), "URL must be http", id="bad address"),
         pytest.param(("--profile", "none", "jobs", "list"), "no profile [none]", id="no such profile"),
     ],
@@ -91,25 +91,25 @@ def test_b265_not_reachable_is_3(carillon: Run, extra: tuple[str, ...]) -> None:
     assert "http://127.0.0.1:1 does not answer" in one_line(result)
 
 
-def test_another_server_is_not_taken_for_the_service(carillon: Run, service: Any, say: Any) -> None:
+def test_another_server_is_not_taken_for_the_service(carillon: Run, service: Any, script: Any) -> None:
     """An address where something else answers counts as not reached."""
-    service.script.append(say.always((200, b"<html>", {"Content-Type": "text/html"})))
+    service.script.append(script.reply(200, "<html>"))
     result = carillon("jobs", "list")
     assert result.exit_code == 3
     assert "is this the address of the service?" in one_line(result)
 
 
-def test_b266_a_list_without_end_stops(carillon: Run, service: Any, say: Any) -> None:
+def test_b266_a_list_without_end_stops(carillon: Run, service: Any, script: Any) -> None:
     """B266: the command says why it stopped, and does not show half a list as a whole one."""
-    service.script += [say.always((200, {"data": [{"id": "job_1"}], "next_cursor": "same"}, {}))] * 5
+    service.script += [script.reply(200, {"data": [{"id": "job_1"}], "next_cursor": "same"})] * 5
     result = carillon("jobs", "list", "--all", "--json")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "repeated a cursor" in one_line(result)
 
 
-def test_a_failure_of_the_service_can_be_looked_up(carillon: Run, service: Any, say: Any) -> None:
+def test_a_failure_of_the_service_can_be_looked_up(carillon: Run, service: Any, script: Any) -> None:
     """For a fault of the service the line has the request's id."""
-    service.script.append(say.always(say.problem(500, "internal_error", "The service failed")))
+    service.script.append(script.problem(500, "internal_error"))
     assert "[request req-1]" in one_line(carillon("jobs", "list"))
 
 
@@ -127,10 +127,16 @@ def test_a_bug_is_one_line_too(carillon: Run, monkeypatch: pytest.MonkeyPatch, k
     assert "Traceback" in carillon("jobs", "get", UNKNOWN).stderr
 
 
-def test_hostile_texts_cannot_steer_the_terminal(carillon: Run, service: Any) -> None:
-    """Control characters in names and answers come out as text, in tables, fields and errors."""
-    carillon(*CREATE, "--name", "a\x1b[2Jb\u202ec")
-    for arguments in (("jobs", "list"), ("jobs", "get", next(iter(service.jobs)))):
+def test_hostile_texts_cannot_steer_the_terminal(carillon: Run, service: Any, script: Any) -> None:
+    """Control characters in answers come out as text, in tables, fields and errors."""
+    hostile = "a\x1b[2Jb\u202ec"
+    job = {"id": UNKNOWN, "name": hostile}
+    for answer, arguments in (
+        (script.reply(200, {"data": [job], "next_cursor": None}), ("jobs", "list")),
+        (script.reply(200, job), ("jobs", "get", UNKNOWN)),
+        (script.problem(404, hostile), ("jobs", "get", UNKNOWN)),
+    ):
+        service.script.append(answer)
         output = carillon(*arguments).output
         assert "\\x1b[2J" in output
         assert not {"\x1b", "\u202e"} & set(output)

@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 Run = Callable[..., Result]
-URL = "https://svc.example.com/hook"
+URL = "https://svc.carillon.dev/hook"
 HTTP = {"type": "http", "url": URL}
 
 
