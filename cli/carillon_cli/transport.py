@@ -179,7 +179,7 @@ def _pause_ms(error: ApiProblem | UnreachableError, attempt: int) -> int | None:
         return None
     if isinstance(error, ApiProblem) and error.retry_after_ms is not None:
         return error.retry_after_ms if error.retry_after_ms <= LONGEST_PAUSE_MS else None
-    most_ms = min(FIRST_PAUSE_MS << attempt, LONGEST_PAUSE_MS)
+    most_ms = min(FIRST_PAUSE_MS << (attempt - 1), LONGEST_PAUSE_MS)
     return random.randint(most_ms // 2, most_ms)  # noqa: S311 - spreads clients, guards nothing
 
 
