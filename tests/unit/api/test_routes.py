@@ -2,6 +2,8 @@
 
 import json
 import logging
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +202,13 @@ def test_a_stage_with_a_name_stands_before_the_path(api: ApiUnderTest) -> None:
     reply = api.reply_to(event)
     assert reply.status == 201
     assert reply.headers["location"].startswith("/prod/v1/jobs/job_")
+
+
+def test_reading_needs_no_validator() -> None:
+    """A cold start loads the validator of documents only when one is sent: it is half of the import."""
+    code = "import sys, carillon.entrypoint.http_api; print('pydantic' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "False"
 
 
 def from_file(api: ApiUnderTest, name: str, **ids: str) -> Any:

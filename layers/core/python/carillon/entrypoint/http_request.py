@@ -82,7 +82,12 @@ class Answer:
 def request_id_of(event: Event) -> str:
     """The name of a request: the client's own, if it has given one that can be logged, or else the gateway's."""
     given = _headers(event).get("x-request-id", "")
-    return given if _REQUEST_ID.fullmatch(given) else str(event.get("requestContext", {}).get("requestId", ""))
+    return given if _REQUEST_ID.fullmatch(given) else gateway_request_id_of(event)
+
+
+def gateway_request_id_of(event: Event) -> str:
+    """The gateway's name of a request, which stands in its access log."""
+    return str(event.get("requestContext", {}).get("requestId", ""))
 
 
 def read_request(event: Event, now_ms: int) -> Request:
