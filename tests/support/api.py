@@ -51,6 +51,21 @@ class Reply:
         }
 
 
+SECRET_VALUE = "z9q7k3-not-to-be-echoed"
+"""Stands in requests where nothing may repeat it."""
+
+
+def assert_refused(reply: Reply, status: int, errors: set[tuple[str, str]]) -> None:
+    """The answer is a whole problem of this status, with these errors."""
+    problem = reply.json
+    assert (reply.status, problem["status"], reply.errors) == (status, status, errors)
+    assert problem["type"] == f"urn:carillon:problem:{problem['code']}"
+    assert problem["request_id"] == reply.headers["x-request-id"]
+    assert all(problem[member] for member in ("title", "detail"))
+    assert all(error["detail"] for error in problem.get("errors", []))
+    assert SECRET_VALUE not in reply.text
+
+
 def changed(document: Mapping[str, Json], **changes: Json) -> dict[str, Json]:
     """A copy of a document with members set; names with two underscores reach into inner objects."""
     copy: dict[str, Json] = deepcopy(dict(document))

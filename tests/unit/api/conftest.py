@@ -1,5 +1,7 @@
 """The API under test."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from support.api import ApiUnderTest
@@ -9,3 +11,11 @@ from support.api import ApiUnderTest
 def api() -> ApiUnderTest:
     """A fresh API with two tenants and no jobs."""
     return ApiUnderTest()
+
+
+@pytest.fixture
+def nothing_written(api: ApiUnderTest) -> Iterator[None]:
+    """Whatever the test sends, the stores are as before."""
+    before = api.snapshot()
+    yield
+    assert api.snapshot() == before
