@@ -44,6 +44,7 @@ class LocalAws:
             leads=True,
         )
         self.child = Child(program)
+        workspace.aws_pid.write_text(f"{self.child.pid}\n")
 
     @property
     def endpoint(self) -> str:

@@ -1,38 +1,20 @@
 """The CDK command line as child programs: synthesise, bootstrap, deploy."""
 
 import json
-import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from carillon_cli.dev.child import Child, Program
 from carillon_cli.dev.errors import REFUSED, UNREACHABLE, DevError
-from carillon_cli.dev.project import ACCOUNT, CREDENTIALS, REGION, STACK_NAME, STAGE, Project, search_path
+from carillon_cli.dev.operator import environment
+from carillon_cli.dev.project import ACCOUNT, REGION, STACK_NAME, STAGE, Project
 from carillon_cli.dev.workspace import Workspace
 
 _SYNTH_SECONDS = 300.0
 _BOOTSTRAP_SECONDS = 120.0
 _DEPLOY_SECONDS = 300.0
 _QUIET = ("--no-notices", "--no-color", "--ci")
-
-
-def environment(endpoint: str, inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The caller's environment, with everything that says "AWS" pointing at the local one."""
-    kept = {name: value for name, value in inherited.items() if not name.startswith(("AWS_", "CDK_"))}
-    return kept | {
-        **CREDENTIALS,
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_REGION": REGION,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        "CDK_DISABLE_CLI_TELEMETRY": "1",
-        "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION": "1",
-        "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION": "1",
-        "NO_PROXY": ",".join(filter(None, [inherited.get("NO_PROXY"), "127.0.0.1", "localhost"])),
-        "PATH": search_path(),
-    }
 
 
 @dataclass(frozen=True)

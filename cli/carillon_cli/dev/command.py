@@ -1,6 +1,8 @@
 """`carillon dev`, and what all commands that start a stack share."""
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,7 +32,7 @@ def stack_options(function: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option("--state", type=_FOLDER, help="Keep jobs in this folder for the next start."),
             click.option("--auth", is_flag=True, help="Enforce IAM: each function has its own role's rights only."),
-            click.option("--project", type=_FOLDER, default=checkout, hidden=True),
+            click.option("--project", type=_FOLDER, default=checkout, hidden=True, help="The checkout to deploy."),
         )
     ):
         function = option(function)
@@ -40,8 +42,9 @@ def stack_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @stack_options
 @click.option("--ready-file", type=click.Path(path_type=Path, dir_okay=False), help="Written when the API can be used.")
+@click.option("--stop-at-eof", is_flag=True, hidden=True, help="Stop when standard input ends, for programs.")
 @json_option
-def dev(*, ready_file: Path | None, as_json: bool, **stack: Any) -> None:
+def dev(*, ready_file: Path | None, stop_at_eof: bool, as_json: bool, **stack: Any) -> None:
     """Run Carillon on this machine: a local AWS, the deployed stack, a tenant and a key.
 
     Stays up until Ctrl-C or SIGTERM. Without --state nothing is kept.
@@ -54,10 +57,10 @@ def dev(*, ready_file: Path | None, as_json: bool, **stack: Any) -> None:
             click.echo(welcome(running.ready_document()))
         running.wait(stop)
 
-    with_stack(options_of(ready_file=ready_file, **stack), stay)
+    with_stack(options_of(ready_file=ready_file, **stack), stay, stop_at_eof=stop_at_eof)
 
 
-def with_stack(options: Options, use: Callable[[Running, threading.Event], None]) -> None:
+def with_stack(options: Options, use: Callable[[Running, threading.Event], None], *, stop_at_eof: bool = False) -> None:
     """Start a stack, use it, stop it. `use` gets an event that a signal to stop sets.
 
     Raises:
@@ -65,9 +68,12 @@ def with_stack(options: Options, use: Callable[[Running, threading.Event], None]
     """
     progress = Progress()
     try:
-        with stop_signals() as stop, running_stack(options, progress, stop) as running:
-            use(running, stop)
-            progress.say("stopping")
+        with stop_signals() as stop:
+            if stop_at_eof:
+                threading.Thread(target=_watch_input, args=(stop,), daemon=True).start()
+            with running_stack(options, progress, stop) as running:
+                use(running, stop)
+                progress.say("stopping")
     except Interrupted:
         raise DevError("stopped before it was done", REFUSED) from None
     except DevError as error:
@@ -91,6 +97,12 @@ def stop_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+def _watch_input(stop: threading.Event) -> None:
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    stop.set()
 
 
 def options_of(

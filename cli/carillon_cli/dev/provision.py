@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from carillon_cli.dev.operator import local_operator
+from carillon_cli.dev.project import REGION
+
 TENANT = "dev"
 
 
@@ -51,4 +54,10 @@ Provision = Callable[[Deployment], Credentials]
 
 def provision(deployment: Deployment) -> Credentials:
     """Create the tenant `dev` with a key of all scopes and a signing secret, in the deployed control table."""
-    raise NotImplementedError
+    from carillon_cli.tenants import create_tenant  # noqa: PLC0415 - loads the AWS adapters
+
+    with local_operator(deployment.endpoint):
+        created = create_tenant(
+            TENANT, outputs=deployment.outputs, endpoint_url=deployment.endpoint, region=REGION, mode="test"
+        )
+    return Credentials(created.tenant, created.api_key, created.signing_secret)

@@ -22,8 +22,9 @@ from carillon_cli.dev.workspace import Workspace, workspace, write_json
 
 _API_ID = re.compile(r"//([0-9a-z]+)\.execute-api\.")
 _CHILD_GRACE_SECONDS = 2.0
-# Functions that a first run passes through, and that take a batch; an empty one starts their process and no more.
-_WARMED = ("DispatcherFunction", "WorkerFunction")
+# Functions that a first run passes through, and that take a batch; an empty one starts a process and no more. Two
+# batches at a time are usual for the worker: its second process would start while a run is due.
+_WARMED = ("DispatcherFunction", "WorkerFunction", "WorkerFunction")
 _STOP_CHECK_SECONDS = 0.2
 
 
@@ -206,12 +207,14 @@ class _Start:
 
     def _wake(self, aws: LocalAws, deployment: Deployment) -> None:
         """Send the first ticks now, not at the scheduler's first minute, and start what the first job passes."""
-        problem = aws.invoke(deployment.outputs["TickerFunction"], {})
+        functions = [deployment.outputs[name] for name in _WARMED if name in deployment.outputs]
+        with ThreadPoolExecutor(1 + len(functions)) as pool:
+            ticking = pool.submit(aws.invoke, deployment.outputs["TickerFunction"], {})
+            for function in functions:
+                pool.submit(aws.invoke, function, {"Records": []})
+        problem = ticking.result()
         if problem is not None:
             raise DevError(f"the ticker failed: {problem}", REFUSED, aws.child.tail())
-        functions = [deployment.outputs[name] for name in _WARMED if name in deployment.outputs]
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda function: aws.invoke(function, {"Records": []}), functions))
 
 
 def _upstream(aws: LocalAws, deployment: Deployment) -> Upstream:

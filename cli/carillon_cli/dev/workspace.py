@@ -63,6 +63,11 @@ class Workspace:
         return self.root / "aws-port"
 
     @property
+    def aws_pid(self) -> Path:
+        """The process id of the local AWS, which is its process group too."""
+        return self.root / "aws-pid"
+
+    @property
     def fingerprint(self) -> Path:
         """The digest of what is deployed; written once the deployment itself is kept."""
         return self.root / "deployed"

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from carillon_cli.dev.child import Child, Program, tail
 from carillon_cli.dev.errors import Interrupted
 

@@ -5,8 +5,9 @@ import signal
 from pathlib import Path
 
 import pytest
-from carillon_cli.dev.command import dev, options_of, stop_signals
 from click.testing import CliRunner
+
+from carillon_cli.dev.command import dev, options_of, stop_signals
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+
 from carillon_cli.dev.gateway import Gateway, Upstream
 from carillon_cli.dev.ports import aws_port
 from carillon_cli.dev.receiver import Answer, Receiver

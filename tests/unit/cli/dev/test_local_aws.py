@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from botocore.session import get_session
+
 from carillon_cli.dev.aws import LocalAws
 from carillon_cli.dev.errors import UNREACHABLE, DevError
 from carillon_cli.dev.local_aws.settings import Settings, arguments, environment

@@ -4,6 +4,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
+
 from carillon_cli.dev import ports
 from carillon_cli.dev.errors import USAGE, DevError
 

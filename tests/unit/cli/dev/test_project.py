@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from carillon_cli.dev.cdk import environment
+
 from carillon_cli.dev.errors import USAGE, DevError
+from carillon_cli.dev.operator import environment
 from carillon_cli.dev.project import Project
 
 

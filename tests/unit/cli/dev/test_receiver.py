@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
-from carillon_cli.dev.receiver import Answer, Receiver
 from standardwebhooks.webhooks import Webhook
+
+from carillon_cli.dev.receiver import Answer, Receiver
 
 SECRET = "whsec_" + "eHh4" * 8
 DUE = datetime(2026, 10, 12, 2, 30, tzinfo=UTC)

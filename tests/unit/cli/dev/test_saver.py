@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+
 from carillon_cli.dev.local_aws.saver import Saver
 from carillon_cli.dev.local_aws.snapshot import Frozen, SnapshotFile
 

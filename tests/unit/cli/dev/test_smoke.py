@@ -1,6 +1,7 @@
 """The figures that end a smoke run."""
 
 import pytest
+
 from carillon_cli.dev.smoke import figures, percentile
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from carillon_cli.dev.local_aws.snapshot import Frozen, SnapshotFile, restore
 
 TABLE = "000000000000\x00us-east-1\x00'jobs'"

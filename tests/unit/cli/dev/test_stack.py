@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from carillon_cli.dev.errors import REFUSED, DevError, Interrupted
 from carillon_cli.dev.ports import aws_port, is_free
 from carillon_cli.dev.progress import Progress

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from carillon_cli.dev import workspace as module
 from carillon_cli.dev.errors import USAGE, DevError
 from carillon_cli.dev.workspace import workspace, write_json
