@@ -9,9 +9,9 @@ from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
-from carillon.entrypoint.settings import StageSettings, to_environ
 from constructs import Construct
 
+from carillon.entrypoint.settings import StageSettings, to_environ
 from infra.parts.acknowledge import acknowledge
 
 if TYPE_CHECKING:

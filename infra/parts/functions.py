@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as event_sources
+
 from carillon.adapters.dynamodb import keys
 from carillon.entrypoint.settings import (
     ApiSettings,
@@ -17,7 +18,6 @@ from carillon.entrypoint.settings import (
     TickerSettings,
     WorkerSettings,
 )
-
 from infra.parts.function import CarillonFunction, FunctionFactory, Spec
 from infra.parts.storage import Storage, index_arn, stream_arn
 
@@ -28,8 +28,14 @@ if TYPE_CHECKING:
     from infra.parts.sources import Sources
     from infra.stages import Stage
 
-READ = ("dynamodb:GetItem", "dynamodb:Query")
-WRITE = ("dynamodb:PutItem", "dynamodb:UpdateItem")
+BATCH_GET = "dynamodb:BatchGetItem"
+DELETE = "dynamodb:DeleteItem"
+GET = "dynamodb:GetItem"
+PUT = "dynamodb:PutItem"
+QUERY = "dynamodb:Query"
+UPDATE = "dynamodb:UpdateItem"
+HOLD = "sqs:ChangeMessageVisibility"
+SEND = "sqs:SendMessage"
 
 FOLLOW_STREAM = (
     "dynamodb:DescribeStream",
@@ -69,6 +75,7 @@ class Functions(FunctionFactory):
         super().__init__(scope, "Functions", stage, sources)
         self._storage = ground.storage
         self._queues = ground.queues
+        self._jobs, self._control = self._storage.jobs.table_arn, self._storage.control.table_arn
         self._tables = {"jobs_table": self._storage.jobs.table_name, "control_table": self._storage.control.table_name}
         self._queue_urls = {f"{work.name}_queue_url": work.queue.queue_url for work in self._queues.work}
         self.api = self._api()
@@ -110,9 +117,9 @@ class Functions(FunctionFactory):
                 timeout_seconds=25,  # API Gateway gives up after 30
             ),
         )
-        everything = (*READ, *WRITE, "dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:DeleteItem")
-        function.allow(everything, self._storage.jobs.table_arn, self._storage.control.table_arn)
-        function.allow(("dynamodb:Query",), self._index(keys.BY_TENANT_INDEX), self._index(keys.DEAD_INDEX))
+        function.allow((BATCH_GET, GET, PUT, QUERY, UPDATE), self._jobs)
+        function.allow((QUERY,), self._index(keys.BY_TENANT_INDEX))
+        function.allow((DELETE, GET, PUT, UPDATE), self._control)
         return function
 
     def _ticker(self) -> CarillonFunction:
@@ -132,8 +139,8 @@ class Functions(FunctionFactory):
                 timeout_seconds=30,
             ),
         )
-        function.allow(("dynamodb:GetItem", "dynamodb:UpdateItem"), self._storage.control.table_arn)
-        function.allow(("sqs:SendMessage",), self._queues.ticks.queue_arn)
+        function.allow((UPDATE,), self._control)
+        function.allow((SEND,), self._queues.ticks.queue_arn)
         return function
 
     def _dispatcher(self) -> CarillonFunction:
@@ -156,10 +163,10 @@ class Functions(FunctionFactory):
                 timeout_seconds=55,  # less than the visibility of a tick
             ),
         )
-        function.allow(("dynamodb:Query",), self._index(keys.DUE_INDEX))
-        function.allow(WRITE, self._storage.jobs.table_arn)
-        function.allow(("dynamodb:GetItem", "dynamodb:UpdateItem"), self._storage.control.table_arn)
-        function.allow(("sqs:SendMessage",), *(work.queue.queue_arn for work in self._queues.work))
+        function.allow((QUERY,), self._index(keys.DUE_INDEX))
+        function.allow((GET, PUT, UPDATE), self._jobs)
+        function.allow((GET, UPDATE), self._control)
+        function.allow((SEND,), *(work.queue.queue_arn for work in self._queues.work))
         cap = self.stage.concurrency.dispatcher
         function.consume("Ticks", self._queues.ticks, batch_size=1, max_concurrency=cap)
         return function
@@ -172,14 +179,14 @@ class Functions(FunctionFactory):
             (self._queues.normal, caps.normal),
             (self._queues.low, caps.low),
         ):
-            function.allow(("sqs:ChangeMessageVisibility",), work.queue.queue_arn)
+            function.allow((HOLD,), work.queue.queue_arn)
             function.consume(work.name.capitalize(), work.queue, batch_size=BATCH, max_concurrency=cap)
         return function
 
     def _long_worker(self) -> CarillonFunction:
         function = self._calling("LongWorker", "long_worker", "long", timeout_seconds=900)
         queue = self._queues.long.queue
-        function.allow(("sqs:ChangeMessageVisibility",), queue.queue_arn)
+        function.allow((HOLD,), queue.queue_arn)
         function.consume("Long", queue, batch_size=1, max_concurrency=self.stage.concurrency.long)
         return function
 
@@ -207,8 +214,8 @@ class Functions(FunctionFactory):
                 timeout_seconds=timeout_seconds,
             ),
         )
-        function.allow((*READ, *WRITE), self._storage.jobs.table_arn)
-        function.allow(("dynamodb:GetItem",), self._storage.control.table_arn)
+        function.allow((GET, PUT, QUERY), self._jobs)
+        function.allow((QUERY,), self._control)
         function.allow(("kms:Decrypt",), self._storage.secrets_key.key_arn)
         return function
 
@@ -227,11 +234,11 @@ class Functions(FunctionFactory):
                 timeout_seconds=60,
             ),
         )
-        function.allow((*READ, *WRITE), self._storage.jobs.table_arn)
-        function.allow(("dynamodb:PutItem",), self._storage.control.table_arn)
+        function.allow((GET, PUT, QUERY), self._jobs)
+        function.allow((PUT,), self._control)
         cap = self.stage.concurrency.dead_letters
         for work in self._queues.work:
-            function.allow(("sqs:ChangeMessageVisibility",), work.dead_letters.queue_arn)
+            function.allow((HOLD,), work.dead_letters.queue_arn)
             function.consume(work.name.capitalize(), work.dead_letters, batch_size=BATCH, max_concurrency=cap)
         return function
 
@@ -247,9 +254,8 @@ class Functions(FunctionFactory):
                 timeout_seconds=60,
             ),
         )
-        jobs = self._storage.jobs.table_arn
-        function.allow(("dynamodb:Query", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"), jobs)
-        function.allow(("dynamodb:GetItem", "dynamodb:DeleteItem"), self._storage.control.table_arn)
+        function.allow((DELETE, GET), self._jobs)
+        function.allow((DELETE,), self._control)
         self._follow_removals(function)
         return function
 

@@ -8,8 +8,9 @@ from aws_cdk import Aws, RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from carillon.adapters.dynamodb import keys
 from constructs import Construct
+
+from carillon.adapters.dynamodb import keys
 
 if TYPE_CHECKING:
     from infra.stages import Stage

@@ -6,8 +6,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from carillon.entrypoint import settings
 
+from carillon.entrypoint import settings
 from tests.infra.template import SERVICES, WORK_QUEUES, Template
 
 if TYPE_CHECKING:

@@ -13,26 +13,29 @@ if TYPE_CHECKING:
     from tests.infra.template import Template
 
 JOBS, CONTROL = "Storage/Jobs", "Storage/Control"
-READ = {"dynamodb:GetItem", "dynamodb:Query"}
-WRITE = {"dynamodb:PutItem", "dynamodb:UpdateItem"}
+RUNS = {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem"}
 CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
 HOLD = {*CONSUME, "sqs:ChangeMessageVisibility"}
-EVERYTHING = {*READ, *WRITE, "dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:DeleteItem"}
 TRACES = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 
 RIGHTS: dict[str, dict[str, set[str]]] = {
     "Api": {
-        JOBS: EVERYTHING,
-        CONTROL: EVERYTHING,
+        JOBS: {
+            "dynamodb:BatchGetItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:Query",
+            "dynamodb:UpdateItem",
+        },
         f"{JOBS}/index/by_tenant": {"dynamodb:Query"},
-        f"{JOBS}/index/dead": {"dynamodb:Query"},
+        CONTROL: {"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
     },
     "Ticker": {
-        CONTROL: {"dynamodb:GetItem", "dynamodb:UpdateItem"},
+        CONTROL: {"dynamodb:UpdateItem"},
         "Queues/Ticks": {"sqs:SendMessage"},
     },
     "Dispatcher": {
-        JOBS: WRITE,
+        JOBS: {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
         f"{JOBS}/index/due": {"dynamodb:Query"},
         CONTROL: {"dynamodb:GetItem", "dynamodb:UpdateItem"},
         "Queues/Ticks": CONSUME,
@@ -42,21 +45,21 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
         "Queues/Long": {"sqs:SendMessage"},
     },
     "Worker": {
-        JOBS: READ | WRITE,
-        CONTROL: {"dynamodb:GetItem"},
+        JOBS: RUNS,
+        CONTROL: {"dynamodb:Query"},
         "Storage/SecretsKey": {"kms:Decrypt"},
         "Queues/High": HOLD,
         "Queues/Normal": HOLD,
         "Queues/Low": HOLD,
     },
     "LongWorker": {
-        JOBS: READ | WRITE,
-        CONTROL: {"dynamodb:GetItem"},
+        JOBS: RUNS,
+        CONTROL: {"dynamodb:Query"},
         "Storage/SecretsKey": {"kms:Decrypt"},
         "Queues/Long": HOLD,
     },
     "DeadLetters": {
-        JOBS: READ | WRITE,
+        JOBS: RUNS,
         CONTROL: {"dynamodb:PutItem"},
         "Queues/HighDeadLetters": HOLD,
         "Queues/NormalDeadLetters": HOLD,
@@ -64,14 +67,14 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
         "Queues/LongDeadLetters": HOLD,
     },
     "Retention": {
-        JOBS: {"dynamodb:Query", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"},
+        JOBS: {"dynamodb:DeleteItem", "dynamodb:GetItem"},
         f"{JOBS}.StreamArn": {
             "dynamodb:DescribeStream",
             "dynamodb:GetRecords",
             "dynamodb:GetShardIterator",
             "dynamodb:ListStreams",
         },
-        CONTROL: {"dynamodb:GetItem", "dynamodb:DeleteItem"},
+        CONTROL: {"dynamodb:DeleteItem"},
         "Queues/FailedRemovals": {"sqs:SendMessage", "sqs:GetQueueAttributes", "sqs:GetQueueUrl"},
     },
 }

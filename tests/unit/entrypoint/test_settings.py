@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
 import pytest
+
 from carillon.entrypoint import settings
 from carillon.entrypoint.settings import SettingsError, StageSettings, load, to_environ, variable
 
