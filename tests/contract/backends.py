@@ -7,16 +7,17 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
 from botocore.session import Session
 
-from carillon.adapters.aws import new_client
+from carillon.adapters.aws import new_client, new_session
 from carillon.adapters.dynamodb import keys
 from carillon.adapters.dynamodb.claims import ClaimTransport
 from carillon.adapters.dynamodb.control import DynamoGroupLeases, DynamoShardLedger, DynamoTickLedger
@@ -52,12 +53,7 @@ from carillon.ports import (
     WorkQueues,
 )
 
-CREDENTIALS = {
-    "AWS_ACCESS_KEY_ID": "test",
-    "AWS_SECRET_ACCESS_KEY": "test",
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AWS_EC2_METADATA_DISABLED": "true",
-}
+REGION = "us-east-1"
 START_SECONDS = 60
 STOP_SECONDS = 10
 _table_numbers = count(1)
@@ -124,16 +120,45 @@ def memory_stores() -> Stores:
     )
 
 
+def a_session() -> Session:
+    """A session that asks nobody for region and credentials."""
+    session = new_session()
+    session.set_config_variable("region", REGION)
+    session.set_credentials("test", "test")
+    return session
+
+
+class OneAtATime:
+    """A client for many threads whose calls never overlap: moto evaluates conditions without a lock."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._lock = Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        operation = getattr(self._client, name)
+
+        def call(**request: Any) -> Any:
+            with self._lock:
+                return operation(**request)
+
+        return call
+
+
 @dataclass(frozen=True)
 class Endpoint:
-    """Where AWS is: a URL, or None for moto in this process."""
+    """Where AWS is: a URL, or None for moto in this process. Clients outlive the tests: to make one is slow."""
 
     session: Session
     url: str | None = None
+    _clients: dict[str, Any] = field(default_factory=dict)
 
     def client(self, service: str) -> Any:
         """A client as the functions make it."""
-        return new_client(self.session, service, endpoint_url=self.url)
+        if service not in self._clients:
+            client = new_client(self.session, service, endpoint_url=self.url)
+            self._clients[service] = client if self.url else OneAtATime(client)
+        return self._clients[service]
 
     def stores(self, claims: ClaimTransport | None = None) -> Stores:
         """Stores over new, empty tables."""
@@ -197,7 +222,7 @@ def local_aws(folder: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "hypercorn", "ministack.app:app", "--bind", f"127.0.0.1:{port}"]
-    environment = os.environ | CREDENTIALS | {"GATEWAY_PORT": str(port), "STATE_DIR": str(folder)}
+    environment = os.environ | {"GATEWAY_PORT": str(port), "STATE_DIR": str(folder)}
     with (folder / "local-aws.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
     try:

@@ -3,33 +3,36 @@
 from collections.abc import Iterator
 
 import pytest
-from botocore.session import get_session
 from moto import mock_aws
 
 from carillon.adapters.dynamodb.claims import BatchedClaims, ClaimTransport, SingleClaims
-from contract.backends import CREDENTIALS, Endpoint, Queues, Stores, local_aws, memory_queues, memory_stores
+from contract.backends import Endpoint, Queues, Stores, a_session, local_aws, memory_queues, memory_stores
 
 LIVE = pytest.param("live", marks=pytest.mark.e2e)
 LIVE_BATCHED = pytest.param("live-batched", marks=pytest.mark.e2e)
 
 
 @pytest.fixture(scope="session")
-def live_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a local AWS."""
+def live_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A local AWS in a process of its own."""
     with local_aws(tmp_path_factory.mktemp("local-aws")) as url:
-        yield url
+        yield Endpoint(a_session(), url)
+
+
+@pytest.fixture(scope="session")
+def moto_endpoint() -> Endpoint:
+    """AWS in this process."""
+    return Endpoint(a_session())
 
 
 @pytest.fixture
-def endpoint(world: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    """Where AWS is, in the worlds that have one."""
-    for name, value in CREDENTIALS.items():
-        monkeypatch.setenv(name, value)
+def endpoint(world: str, request: pytest.FixtureRequest) -> Iterator[Endpoint]:
+    """Where AWS is, in the worlds that have one; empty in the case of moto."""
     if world.startswith("live"):
-        yield Endpoint(get_session(), request.getfixturevalue("live_url"))
+        yield request.getfixturevalue("live_endpoint")
         return
     with mock_aws():
-        yield Endpoint(get_session())
+        yield request.getfixturevalue("moto_endpoint")
 
 
 @pytest.fixture(params=["memory", "moto", LIVE])

@@ -60,7 +60,7 @@ def test_a_claim_whose_answer_was_lost_has_succeeded(stores: Stores) -> None:
     assert stores.jobs.claim_many([claim]) == [Claimed(claim)]
 
 
-def test_a_claim_of_another_version_is_refused(stores: Stores) -> None:
+def test_b137_a_claim_of_another_version_is_refused(stores: Stores) -> None:
     """B137: what a stale index shows cannot be claimed."""
     definition = a_definition()
     stores.jobs.create(definition)
@@ -79,7 +79,7 @@ def test_a_claim_of_a_missing_job_is_refused(stores: Stores) -> None:
     assert stores.jobs.get(definition.job.id) is None
 
 
-def test_an_older_owner_is_fenced_off(stores: Stores) -> None:
+def test_b097_an_older_owner_is_fenced_off(stores: Stores) -> None:
     """B097: an owner whose epoch is below the stored one can neither claim nor take over."""
     definition = a_definition()
     stores.jobs.create(definition)
@@ -174,7 +174,7 @@ def test_a_confirm_of_the_last_occurrence_ends_the_job(stores: Stores) -> None:
     assert stores.due_entries() == []
 
 
-def test_a_confirm_without_the_claim_is_refused_whole(stores: Stores) -> None:
+def test_b097_a_confirm_without_the_claim_is_refused_whole(stores: Stores) -> None:
     """B097: who does not hold the claim changes nothing, and leaves no records."""
     definition = a_definition()
     stores.jobs.create(definition)
@@ -211,7 +211,7 @@ def test_a_confirm_writes_its_records_and_spares_those_that_exist(stores: Stores
     assert stores.runs.list_newest(definition.job.id, 20, None).runs[::-1] == (existing, *records[1:])
 
 
-def test_a_confirm_whose_records_all_exist_moves_the_job_on(stores: Stores) -> None:
+def test_b124_a_confirm_whose_records_all_exist_moves_the_job_on(stores: Stores) -> None:
     """B124: a block that was recorded before does not keep the next occurrence from being planned."""
     definition = a_definition()
     stores.jobs.create(definition)

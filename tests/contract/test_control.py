@@ -15,7 +15,7 @@ def test_a_free_group_is_taken_with_the_present_as_epoch(stores: Stores) -> None
     assert stores.leases.take(3, "a", NOW_MS, LEASE_MS) == GroupLease(3, "a", NOW_MS, NOW_MS + LEASE_MS)
 
 
-def test_a_held_group_is_not_taken(stores: Stores) -> None:
+def test_b121_a_held_group_is_not_taken(stores: Stores) -> None:
     """B121: another owner gets the group when the lease has run out, not a moment before; other groups are free."""
     stores.leases.take(0, "a", NOW_MS, LEASE_MS)
     assert stores.leases.take(0, "b", NOW_MS + LEASE_MS - 1, LEASE_MS) is None
@@ -43,7 +43,7 @@ def test_an_owner_may_take_its_own_group_again(stores: Stores) -> None:
     assert stores.leases.renew(first, NOW_MS + 2, LEASE_MS) is None
 
 
-def test_a_lease_is_renewed_by_its_owner_only(stores: Stores) -> None:
+def test_b097_a_lease_is_renewed_by_its_owner_only(stores: Stores) -> None:
     """B097: who has lost the group cannot renew; who has it can, again and again."""
     first = stores.leases.take(0, "a", NOW_MS, LEASE_MS)
     assert first is not None

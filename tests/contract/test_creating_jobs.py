@@ -38,8 +38,8 @@ def test_another_job_of_the_same_id_is_refused(stores: Stores) -> None:
     assert stores.jobs.get(first.job.id) == first
 
 
-def test_name_of_a_living_job_is_taken(stores: Stores) -> None:
-    """Of two jobs with one name the second is refused, told which job holds it, and not stored."""
+def test_b146_name_of_a_living_job_is_taken(stores: Stores) -> None:
+    """B146: of two jobs with one name the second is refused, told which job holds it, and not stored."""
     first, second = a_definition(name="daily"), a_definition(name="daily")
     stores.jobs.create(first)
     with pytest.raises(NameTakenError) as refused:
@@ -55,7 +55,7 @@ def test_tenants_do_not_share_names(stores: Stores) -> None:
     stores.jobs.create(a_definition(name="daily", tenant="umbrella"))
 
 
-def test_name_of_a_cancelled_job_is_free(stores: Stores) -> None:
+def test_b142_name_of_a_cancelled_job_is_free(stores: Stores) -> None:
     """B142: a name can be used again once its job is cancelled, and the new job has an id of its own."""
     first, second = a_definition(name="nightly"), a_definition(name="nightly")
     stores.jobs.create(first)
@@ -91,7 +91,7 @@ def test_what_is_left_of_a_removed_job_is_deleted(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 100])
-def test_lists_show_each_job_once_newest_first(stores: Stores, size: int) -> None:
+def test_b188_b191_lists_show_each_job_once_newest_first(stores: Stores, size: int) -> None:
     """B188, B191: pages of any size show every job of the tenant once, and the last one says that it is the last."""
     definitions = [a_definition() for _ in range(5)]
     for definition in [*definitions, a_definition(tenant="umbrella")]:

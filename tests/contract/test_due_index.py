@@ -33,7 +33,7 @@ def test_jobs_and_runs_come_oldest_first(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 40])
-def test_every_entry_is_shown(stores: Stores, count: int) -> None:
+def test_b127_every_entry_is_shown(stores: Stores, count: int) -> None:
     """B127: however many are due at once, all are shown."""
     definitions = [a_definition() for _ in range(count)]
     for definition in definitions:

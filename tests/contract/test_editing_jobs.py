@@ -39,7 +39,7 @@ def test_cancelling_takes_the_job_out_of_the_index(stores: Stores) -> None:
     assert stores.due_entries() == []
 
 
-def test_a_stale_edit_is_refused_whole(stores: Stores) -> None:
+def test_b137_a_stale_edit_is_refused_whole(stores: Stores) -> None:
     """B137: against a newer version or a newer revision nothing is written, the records neither."""
     before = a_definition()
     stores.jobs.create(before)
@@ -121,7 +121,7 @@ def test_an_edit_of_the_target_leaves_the_claim(stores: Stores) -> None:
     assert stores.jobs.confirm(a_confirmation(claim))
 
 
-def test_a_broken_job_leaves_the_index(stores: Stores) -> None:
+def test_b137_a_broken_job_leaves_the_index(stores: Stores) -> None:
     """B137: a job that cannot be decided becomes an error once, and only in the version that was seen."""
     before = a_definition()
     stores.jobs.create(before)

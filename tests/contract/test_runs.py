@@ -29,7 +29,7 @@ def test_unknown_run_is_none(stores: Stores) -> None:
     assert stores.runs.get(RunKey.of(JOB.id, NOW_MS)) is None
 
 
-def test_a_second_first_write_is_refused(stores: Stores) -> None:
+def test_b109_a_second_first_write_is_refused(stores: Stores) -> None:
     """B109: of two that begin the same run one wins; the other gets the winner's record."""
     run, other = a_run(JOB, start_id="A"), a_run(JOB, start_id="B")
     stores.runs.save(run, seen=None)
@@ -47,7 +47,7 @@ def test_a_write_whose_answer_was_lost_has_succeeded(stores: Stores) -> None:
     assert stores.runs.save(later, seen=2) == Saved(later)
 
 
-def test_a_late_write_is_refused(stores: Stores) -> None:
+def test_b098_a_late_write_is_refused(stores: Stores) -> None:
     """B098: who read an older rev loses, and gets the newer record."""
     run = a_run(JOB)
     stores.runs.save(run, seen=None)
@@ -105,7 +105,7 @@ def test_a_run_that_does_not_wait_leaves_nothing(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 5, 50])
-def test_lists_show_each_run_once_newest_first(stores: Stores, size: int) -> None:
+def test_b194_lists_show_each_run_once_newest_first(stores: Stores, size: int) -> None:
     """B194: pages of any size show every run of the job once, by nominal time, and the last one says so."""
     job = a_job()
     runs = [a_run(job, NOW_MS + offset) for offset in (3_000, 1, 0, 2_000)]

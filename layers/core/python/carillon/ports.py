@@ -108,7 +108,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRefused:
-    """The claim does not hold; `job` is the stored job, or None when it is gone."""
+    """The claim does not hold; `job` is the stored job, or None when it is gone, damaged or nobody answered for it."""
 
     claim: Claim
     job: Job | None

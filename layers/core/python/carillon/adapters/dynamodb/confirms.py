@@ -19,7 +19,7 @@ def confirm(database: Database, confirmation: Confirmation, records: Sequence[Wr
 
     The claim's name stays on the job, so that a repeat of a confirm whose answer was lost finds that it has succeeded.
     """
-    write = _write(database.jobs, confirmation)
+    write = confirm_write(database.jobs, confirmation)
     claim = confirmation.claim
     if not records:
         written = database.write(write)
@@ -33,7 +33,8 @@ def _was_ours(old: Item | None, claim: Claim) -> bool:
     return stored is not None and was_confirmed(stored, claim)
 
 
-def _write(table: str, confirmation: Confirmation) -> Write:
+def confirm_write(table: str, confirmation: Confirmation) -> Write:
+    """The update that ends a claim."""
     claim, upcoming = confirmation.claim, confirmation.upcoming
     attributes = {
         k.STATE: text(confirmation.state),

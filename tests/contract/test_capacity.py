@@ -1,0 +1,109 @@
+"""What a write costs, as the store counts it: these figures are promises."""
+
+from typing import Any
+
+import pytest
+
+from carillon.adapters.dynamodb.attributes import size_of
+from carillon.adapters.dynamodb.job_items import job_item
+from carillon.adapters.dynamodb.run_items import run_item
+from carillon.domain.job import JobState
+from carillon.domain.run import RunState
+from contract.backends import Endpoint, Stores
+from contract.conftest import LIVE
+from contract.samples import NOW_MS, a_claim, a_confirmation, a_definition, a_full_definition, a_run, a_skipped
+
+ONE_KILOBYTE = 1024
+
+
+@pytest.fixture(params=[LIVE])
+def world(request: pytest.FixtureRequest) -> str:
+    """Only the local AWS counts as AWS does."""
+    return str(request.param)
+
+
+class Bill:
+    """The units that the calls of a client have used: of tables, and of indexes."""
+
+    def __init__(self) -> None:
+        self.table = 0.0
+        self.index = 0.0
+
+    def ask_for(self, params: dict[str, Any], **_: object) -> None:
+        """Let a request ask for its bill."""
+        params["ReturnConsumedCapacity"] = "INDEXES"
+
+    def add(self, parsed: dict[str, Any], **_: object) -> None:
+        """Add what an answer says."""
+        used = parsed.get("ConsumedCapacity", [])
+        for entry in used if isinstance(used, list) else [used]:
+            index = sum(each["CapacityUnits"] for each in entry.get("GlobalSecondaryIndexes", {}).values())
+            self.index += index
+            self.table += entry["CapacityUnits"] - index
+
+    def take(self) -> tuple[float, float]:
+        """The units since the last time, and start anew."""
+        taken = (self.table, self.index)
+        self.table = self.index = 0.0
+        return taken
+
+
+@pytest.fixture
+def bill(endpoint: Endpoint) -> Bill:
+    """The bill of all that the stores do from now on."""
+    bill = Bill()
+    events = endpoint.client("dynamodb").meta.events
+    for operation in ("GetItem", "PutItem", "UpdateItem", "Query", "TransactWriteItems"):
+        events.register(f"before-parameter-build.dynamodb.{operation}", bill.ask_for)
+        events.register(f"after-call.dynamodb.{operation}", bill.add)
+    return bill
+
+
+def test_a_recurring_job_costs_what_was_promised(stores: Stores, bill: Bill) -> None:
+    """Claim: 1 unit, the index untouched. Confirm: 1, and 2 in the index. With a record: 2 for each, doubled."""
+    definition = a_definition()
+    stores.jobs.create(definition)
+    bill.take()
+    claim = a_claim(definition.job)
+    stores.jobs.claim_many([claim])
+    assert bill.take() == (1, 0)
+    stores.jobs.confirm(a_confirmation(claim))
+    assert bill.take() == (1, 2)
+    stored = stores.jobs.get(definition.job.id)
+    assert stored is not None
+    assert bill.take() == (1, 0), "both halves come in one read unit"
+    claim = a_claim(stored.job, "D" * 26)
+    stores.jobs.claim_many([claim])
+    bill.take()
+    stores.jobs.confirm(a_confirmation(claim, records=(a_skipped(definition.job, NOW_MS),)))
+    assert bill.take() == (4, 2)
+
+
+def test_a_one_off_costs_what_was_promised(stores: Stores, bill: Bill) -> None:
+    """Create: two items in a transaction, an entry in each of two indexes. Its end takes one entry out."""
+    definition = a_definition(spec={"payload": b"x" * 512})
+    stores.jobs.create(definition)
+    assert bill.take() == (4, 2)
+    claim = a_claim(definition.job)
+    stores.jobs.claim_many([claim])
+    stores.jobs.confirm(a_confirmation(claim, upcoming=None, state=JobState.DISPATCHED, expires_at=1_800_000_000))
+    assert bill.take() == (2, 1)
+
+
+def test_a_run_costs_what_was_promised(stores: Stores, bill: Bill) -> None:
+    """Start and finish: 1 unit each, no index. A wait puts an entry into the index and takes it out again."""
+    job = a_definition().job
+    running = a_run(job, rev=1, state=RunState.RUNNING, wait=0, next_fire_time=None)
+    stores.runs.save(running, seen=None)
+    assert bill.take() == (1, 0)
+    stores.runs.save(a_run(job, rev=2, state=RunState.SUCCEEDED, next_fire_time=None), seen=1)
+    assert bill.take() == (1, 0)
+    waiting = a_run(job, NOW_MS + 1)
+    stores.runs.save(waiting, seen=None)
+    assert bill.take() == (1, 1)
+
+
+def test_items_stay_small() -> None:
+    """A job with everything set, and a run with one ordinary attempt, are well below the kilobyte of a write unit."""
+    assert size_of(job_item(a_full_definition().job)) < ONE_KILOBYTE * 3 // 4
+    assert size_of(run_item(a_run(a_full_definition().job))) < ONE_KILOBYTE * 3 // 4
