@@ -83,8 +83,8 @@ class Stage:
     allow_loopback_targets: bool = False
     """Whether `http` and loopback targets are accepted. True only where the whole stage runs on one machine."""
 
-    refuse_plain_http: bool = True
-    """Whether queues refuse requests without TLS. False only for the local AWS, which speaks plain HTTP."""
+    imitated_aws: bool = False
+    """Whether the stage runs on a local imitation of AWS, which has no TLS and names a right after each operation."""
 
     dependencies_for: Literal["lambda", "host"] = "lambda"
     """For which platform the dependency layer is built: Lambda's, or this machine, where the local AWS runs them."""
@@ -109,7 +109,7 @@ LOCAL = Stage(
     api_burst=1000,
     protect_data=False,
     allow_loopback_targets=True,
-    refuse_plain_http=False,
+    imitated_aws=True,
     dependencies_for="host",
     architecture=host_architecture(),
 )

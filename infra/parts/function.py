@@ -28,6 +28,8 @@ LOG_RETENTION = {
     30: logs.RetentionDays.ONE_MONTH,
     90: logs.RetentionDays.THREE_MONTHS,
 }
+# AWS checks a batch of messages as single ones; its local imitation asks for a right that AWS does not know.
+ALSO_ASKED_FOR_LOCALLY = {"sqs:SendMessage": "sqs:SendMessageBatch"}
 CONSUME = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
 
 
@@ -78,6 +80,7 @@ class CarillonFunction(Construct):
     def __init__(self, factory: FunctionFactory, construct_id: str, spec: Spec) -> None:
         super().__init__(factory, construct_id)
         stage = factory.stage
+        self._imitated_aws = stage.imitated_aws
         self.service = spec.service
         self.log_group = log_group(self, stage)
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
@@ -110,7 +113,9 @@ class CarillonFunction(Construct):
 
     def allow(self, actions: tuple[str, ...], *resources: str) -> None:
         """Let the function do these actions on these resources."""
-        self.role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=list(resources)))
+        also = [ALSO_ASKED_FOR_LOCALLY[action] for action in actions if action in ALSO_ASKED_FOR_LOCALLY]
+        named = [*actions, *(also if self._imitated_aws else ())]
+        self.role.add_to_policy(iam.PolicyStatement(actions=named, resources=list(resources)))
 
     def consume(self, construct_id: str, queue: sqs.Queue, *, batch_size: int, max_concurrency: int) -> None:
         """Feed the function from a queue; it answers which messages of a batch were not done."""

@@ -42,7 +42,7 @@ class Queues(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, stage: Stage) -> None:
         super().__init__(scope, construct_id)
-        self._refuse_plain_http = stage.refuse_plain_http
+        self._has_tls = not stage.imitated_aws
         self.ticks = self._tick_queue()
         self.high = self._work_queue("High", WORKER_VISIBILITY_SECONDS, late_after_seconds=60)
         self.normal = self._work_queue("Normal", WORKER_VISIBILITY_SECONDS, late_after_seconds=300)
@@ -89,11 +89,11 @@ class Queues(Construct):
             self,
             construct_id,
             encryption=sqs.QueueEncryption.SQS_MANAGED,
-            enforce_ssl=self._refuse_plain_http,
+            enforce_ssl=self._has_tls,
             retention_period=retention,
             visibility_timeout=Duration.seconds(visibility_seconds),
             dead_letter_queue=redrive,
         )
-        if not self._refuse_plain_http:
+        if not self._has_tls:
             acknowledge(queue, "AwsSolutions-SQS4", "The local AWS has no TLS: its queues never leave this machine")
         return queue

@@ -44,7 +44,7 @@ def test_only_the_local_stage_is_lenient(stage: Stage) -> None:
     """Loopback targets, plain HTTP to queues and packages for the host exist on a laptop only; traces are off."""
     lenient = stage.name == "local"
     assert stage.allow_loopback_targets is lenient
-    assert stage.refuse_plain_http is not lenient
+    assert stage.imitated_aws is lenient
     assert (stage.dependencies_for == "host") is lenient
     assert lenient or stage.architecture == "arm64"
     assert stage.tracing is False
