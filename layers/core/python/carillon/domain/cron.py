@@ -88,11 +88,16 @@ class Cron:
     def can_match(self) -> bool:
         """Whether any date matches. Every month of the calendar occurs with each weekday as its first day."""
         return any(
-            self._days_of(MonthShape(first_weekday, length))
+            self.days_in_month(MonthShape(first_weekday, length))
             for month in bits(self.months)
             for length in {_MONTH_LENGTHS[month], _month_length(_LEAP_YEAR, month)}
             for first_weekday in range(7)
         )
+
+    def days_in_month(self, shape: MonthShape) -> int:
+        """The days of such a month that match both day fields, or either: bit d for day d."""
+        by_date, by_weekday = self.month_days.in_month(shape), self.week_days.in_month(shape)
+        return by_date & by_weekday if self.both_day_fields else by_date | by_weekday
 
     def first_from(self, minute: int) -> int | None:
         """The first matching minute that is not before this one; None when the calendar ends before it."""
@@ -165,12 +170,8 @@ class Cron:
         key = first_weekday * 4 + length - _SHORTEST_MONTH
         days = self._days_by_shape.get(key)
         if days is None:
-            days = self._days_by_shape[key] = self._days_of(MonthShape(first_weekday, length))
+            days = self._days_by_shape[key] = self.days_in_month(MonthShape(first_weekday, length))
         return days
-
-    def _days_of(self, shape: MonthShape) -> int:
-        by_date, by_weekday = self.month_days.in_month(shape), self.week_days.in_month(shape)
-        return by_date & by_weekday if self.both_day_fields else by_date | by_weekday
 
     def _months_after(self, year: int, month: int) -> Iterator[tuple[int, int]]:
         yield from ((year, later) for later in bits(self.months & (-2 << month)))
