@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from secrets import token_hex
 from threading import Lock
 from typing import Any
 from urllib.error import URLError
@@ -56,7 +57,7 @@ from carillon.ports import (
 REGION = "us-east-1"
 START_SECONDS = 60
 STOP_SECONDS = 10
-_table_numbers = count(1)
+_names = (f"{token_hex(4)}-{number}" for number in count(1))
 
 
 @dataclass(frozen=True)
@@ -180,8 +181,8 @@ class Endpoint:
 
     def database(self) -> Database:
         """New, empty tables."""
-        number = next(_table_numbers)
-        database = Database(self.client("dynamodb"), f"jobs-{number}", f"control-{number}", sleep=lambda _: None)
+        suffix = next(_names)
+        database = Database(self.client("dynamodb"), f"jobs-{suffix}", f"control-{suffix}", sleep=lambda _: None)
         database.client.create_table(**keys.jobs_table(database.jobs))
         database.client.create_table(**keys.control_table(database.control))
         return database
@@ -189,9 +190,9 @@ class Endpoint:
     def queues(self) -> Queues:
         """New, empty queues. Their clock is the real one; ours starts with it and then stands still."""
         client = self.client("sqs")
-        number = next(_table_numbers)
+        suffix = next(_names)
         names = [*QueueName, "tick"]
-        urls = {name: client.create_queue(QueueName=f"{name}-{number}")["QueueUrl"] for name in names}
+        urls = {name: client.create_queue(QueueName=f"{name}-{suffix}")["QueueUrl"] for name in names}
 
         def received(name: str) -> list[str]:
             answer = client.receive_message(QueueUrl=urls[name], MaxNumberOfMessages=10, WaitTimeSeconds=0)

@@ -1,5 +1,6 @@
 """One suite over every store: each test runs in each of the worlds that its fixture names."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +15,10 @@ LIVE_BATCHED = pytest.param("live-batched", marks=pytest.mark.e2e)
 
 @pytest.fixture(scope="session")
 def live_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    """A local AWS in a process of its own."""
+    """The AWS of that URL if the environment names one, else a local AWS in a process of its own."""
+    if url := os.environ.get("CARILLON_TEST_ENDPOINT_URL"):
+        yield Endpoint(a_session(), url)
+        return
     with local_aws(tmp_path_factory.mktemp("local-aws")) as url:
         yield Endpoint(a_session(), url)
 

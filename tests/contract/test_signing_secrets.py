@@ -3,10 +3,11 @@
 import pytest
 from botocore.exceptions import ClientError
 
+from carillon.adapters import kms
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Item
 from carillon.adapters.dynamodb.writes import key_of
-from carillon.adapters.kms import CACHED_FOR_MS, MOST_CACHED_TENANTS
+from carillon.adapters.kms import CACHED_FOR_MS, KmsSigningSecrets
 from contract.backends import Stores
 from contract.conftest import LIVE
 from contract.samples import NOW_MS
@@ -81,8 +82,20 @@ def test_a_secret_id_is_never_used_twice(stores: Stores) -> None:
     assert list(stores.secrets.active("acme", NOW_MS)) == ["whsec_a"]
 
 
-def test_the_memory_of_secrets_is_bounded(stores: Stores) -> None:
+def test_that_there_is_none_is_not_remembered(stores: Stores) -> None:
+    """The first secret of a tenant counts at once, also where it was not added."""
+    assert list(stores.secrets.active("acme", NOW_MS)) == []
+    stores.secrets.add("umbrella", "sec_1", "whsec_a", NOW_MS)
+    assert stores.database is not None
+    elsewhere = KmsSigningSecrets(stores.database, stores.secrets._kms, stores.secrets._kms_key_id)  # type: ignore[attr-defined]  # the adapter under test
+    elsewhere.add("acme", "sec_1", "whsec_b", NOW_MS)
+    assert list(stores.secrets.active("acme", NOW_MS)) == ["whsec_b"]
+
+
+def test_the_memory_of_secrets_is_bounded(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tenants without end do not fill the function's memory."""
-    for number in range(MOST_CACHED_TENANTS + 1):
+    monkeypatch.setattr(kms, "MOST_CACHED_TENANTS", 2)
+    for number in range(7):
+        stores.secrets.add(f"tenant-{number}", "sec_1", "whsec_a", NOW_MS)
         stores.secrets.active(f"tenant-{number}", NOW_MS)
-    assert len(stores.secrets._cache) == 1  # type: ignore[attr-defined]  # the adapter under test
+        assert len(stores.secrets._cache) <= 2  # type: ignore[attr-defined]  # the adapter under test

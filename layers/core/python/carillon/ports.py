@@ -175,7 +175,10 @@ class JobStore(Protocol):
         """Try each claim by itself; one result a claim, in the order given. The due index is untouched.
 
         It holds if `version` is as in the entry, and the stored epoch not above ours, and there is no lease (or, taking
-        over, the lease is that of the named claim).
+        over, the lease is that of the named claim). Where only some were answered for, the others count as refused.
+
+        Raises:
+            UnavailableError: none was answered for.
         """
         ...
 

@@ -74,6 +74,8 @@ class KmsSigningSecrets:
         return plaintext.decode()
 
     def _keep(self, tenant: str, cached: _Cached) -> None:
+        if not cached.texts:
+            return  # the first secret of a tenant counts at once
         if len(self._cache) >= MOST_CACHED_TENANTS:
             self._cache.clear()
         self._cache[tenant] = cached
