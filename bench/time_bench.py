@@ -11,10 +11,10 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter_ns
 
-from carillon.domain.schedule import CronSchedule, ScheduleError
 from croniter import croniter
 from cronsim import CronSim
 
+from carillon.domain.schedule import CronSchedule, ScheduleError
 from tests.unit.domain.time.oracles import library_zone
 
 ZONE = "America/New_York"

@@ -13,11 +13,12 @@ from itertools import product
 from random import Random
 from zoneinfo import ZoneInfo
 
+from cronsim import CronSim
+
 from carillon.domain.clock_changes import Gap, Overlap
 from carillon.domain.instants import format_instant
 from carillon.domain.schedule import CronSchedule
 from carillon.domain.zones import find_zone, zone_names
-from cronsim import CronSim
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST_GAP = timedelta(hours=3)

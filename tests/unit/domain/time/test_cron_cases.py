@@ -1,9 +1,9 @@
 """Cron expressions: what they mean on a clock that never changes, and what is refused."""
 
 import pytest
+
 from carillon.domain.cron import LONGEST_EXPRESSION, Cron
 from carillon.domain.schedule import CronSchedule, ScheduleError
-
 from tests.unit.domain.time.tables import following, instants, utc
 
 MEANINGS = [

@@ -1,11 +1,11 @@
 """Cron expressions on clocks that change."""
 
 import pytest
+
 from carillon.domain.clock_changes import Gap, Overlap
 from carillon.domain.instants import parse_instant
 from carillon.domain.schedule import CronSchedule
 from carillon.domain.zones import zone_data_version
-
 from tests.unit.domain.time.tables import following, instants, utc
 
 NEW_YORK, BERLIN, LOS_ANGELES = "America/New_York", "Europe/Berlin", "America/Los_Angeles"

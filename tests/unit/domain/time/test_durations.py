@@ -1,10 +1,11 @@
 """Durations: ISO 8601 outside, milliseconds inside."""
 
 import pytest
-from carillon.domain.durations import LONGEST_MS, format_duration, parse_duration
-from carillon.domain.schedule import ScheduleError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from carillon.domain.durations import LONGEST_MS, format_duration, parse_duration
+from carillon.domain.schedule import ScheduleError
 
 READ = [
     ("PT15S", 15_000, "PT15S"),

@@ -1,6 +1,9 @@
 """Instants: RFC 3339 outside, epoch milliseconds inside."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from carillon.domain.instants import (
     FIRST_INSTANT_MS,
     LAST_INSTANT_MS,
@@ -12,8 +15,6 @@ from carillon.domain.instants import (
     parse_local_time,
 )
 from carillon.domain.schedule import OneOff, ScheduleError
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 READ = [
     ("utc", "2026-10-12T02:30:00Z", "2026-10-12T02:30:00.000Z"),

@@ -1,10 +1,11 @@
 """What holds for every schedule, and for the text under which it is stored."""
 
 import pytest
-from carillon.domain.instants import LAST_INSTANT_MS
-from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, ScheduleError, decode, encode
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+
+from carillon.domain.instants import LAST_INSTANT_MS
+from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, ScheduleError, decode, encode
 
 INSTANTS = st.integers(0, LAST_INSTANT_MS)
 SOON = st.integers(0, 4 * 10**12)

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 import pytest
+
 from carillon.domain.clock_changes import Gap, Overlap
 from carillon.domain.instants import LAST_INSTANT_MS
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, ScheduleError
-
 from tests.unit.domain.time.tables import following, instants, utc
 
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000

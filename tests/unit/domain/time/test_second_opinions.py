@@ -8,8 +8,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from carillon.domain.schedule import CronSchedule, ScheduleError
 
+from carillon.domain.schedule import CronSchedule, ScheduleError
 from tests.unit.domain.time.oracles import differences_from_brute_force, differences_from_cronsim, next_by_cronsim
 from tests.unit.domain.time.tables import utc
 

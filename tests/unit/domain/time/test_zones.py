@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 from random import Random
 
 import pytest
+
 from carillon.domain.posix_rule import PosixRule
 from carillon.domain.schedule import CronSchedule, ScheduleError
 from carillon.domain.tzif import read_zone_file
 from carillon.domain.zones import CYCLE_S, SETTLED_S, find_zone, zone_names
-
 from tests.unit.domain.time.oracles import library_zone
 
 LAST_COMPARED_S = 253_402_300_799 - 86_400
