@@ -1,11 +1,14 @@
 """What holds for every schedule, and for the text under which it is stored."""
 
+from random import Random
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from carillon.domain.instants import LAST_INSTANT_MS
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, ScheduleError, decode, encode
+from tests.unit.domain.time.oracles import random_expression
 
 INSTANTS = st.integers(0, LAST_INSTANT_MS)
 SOON = st.integers(0, 4 * 10**12)
@@ -25,6 +28,9 @@ EXPRESSIONS = st.sampled_from(
 )
 ZONES = st.sampled_from(
     ["America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "Pacific/Apia", "UTC", "Antarctica/Troll", "Asia/Gaza"]
+)
+SEEDED_EXPRESSIONS = st.integers(0, 10**9).map(
+    lambda seed: random_expression(Random(seed), extended=True)  # noqa: S311 - reproducible, not secret
 )
 CRONS = st.builds(
     lambda expression, zone, gap, overlap, bounds: CronSchedule(expression, zone, gap, overlap, *bounds),
@@ -61,6 +67,37 @@ def test_next_and_previous_are_inverse(schedule: Schedule, after_ms: int) -> Non
     assert schedule.previous_before(second + 1) == second
 
 
+@settings(derandomize=True, max_examples=300)
+@given(SCHEDULES, SOON, st.lists(st.floats(0, 1), min_size=1, max_size=5))
+def test_planning_again_changes_nothing(schedule: Schedule, after_ms: int, moments: list[float]) -> None:
+    """However often the next time is planned anew before it comes, from the stored text, it is the same."""
+    last = schedule.next_after(after_ms)
+    planned = None if last is None else schedule.next_after(last)
+    assume(planned is not None)
+    assert planned is not None
+    assert last is not None
+    stored = encode(schedule)
+    for moment in moments:
+        again = decode(stored)
+        assert again.next_after(last) == planned
+        assert again.next_after(last + int(moment * (planned - last - 1))) == planned
+        stored = encode(again)
+
+
+@settings(derandomize=True, max_examples=300)
+@given(SCHEDULES, SOON)
+def test_a_walk_back_retraces_the_walk_forth(schedule: Schedule, after_ms: int) -> None:
+    """Seven times forth by next and the same seven back by previous: nothing lost, nothing twice."""
+    forth = list(schedule.between(after_ms, LAST_INSTANT_MS, 7))
+    back, at_ms = list[int](), forth[-1] + 1 if forth else after_ms
+    while len(back) < len(forth):
+        earlier = schedule.previous_before(at_ms)
+        assert earlier is not None
+        back.append(earlier)
+        at_ms = earlier
+    assert back[::-1] == forth
+
+
 @settings(derandomize=True, max_examples=200)
 @given(SCHEDULES, SOON, st.integers(0, 3 * 86_400_000))
 def test_counting_newest_and_listing_agree(schedule: Schedule, after_ms: int, length_ms: int) -> None:
@@ -77,11 +114,27 @@ def test_counting_newest_and_listing_agree(schedule: Schedule, after_ms: int, le
 @settings(derandomize=True, max_examples=300)
 @given(SCHEDULES)
 def test_a_schedule_survives_storage_byte_for_byte(schedule: Schedule) -> None:
-    """The stored text gives the schedule back, and the schedule the text."""
+    """The stored text gives the schedule back, and the schedule the text, to the byte and through UTF-8."""
     text = encode(schedule)
-    assert decode(text) == schedule
-    assert encode(decode(text)) == text
-    assert len(text) <= 200
+    stored = text.encode("utf-8")
+    assert decode(stored.decode("utf-8")) == schedule
+    assert encode(decode(text)).encode("utf-8") == stored
+    assert text.isascii()
+    assert len(stored) <= 200
+
+
+@settings(derandomize=True, max_examples=300)
+@given(SEEDED_EXPRESSIONS | st.text("0123456789,-/*LW#? aMONjan@hourly\t", max_size=20), ZONES)
+def test_whatever_is_accepted_survives_storage(expression: str, zone: str) -> None:
+    """Any expression is refused with a reason, or comes back from its stored text and runs at the same times."""
+    try:
+        schedule = CronSchedule(expression, zone)
+    except ScheduleError:
+        return
+    again = decode(encode(schedule))
+    assert again == schedule
+    assert encode(again) == encode(schedule)
+    assert list(again.between(0, LAST_INSTANT_MS, 3)) == list(schedule.between(0, LAST_INSTANT_MS, 3))
 
 
 def test_schedules_are_values() -> None:

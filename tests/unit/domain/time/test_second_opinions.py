@@ -1,9 +1,6 @@
 """Our walk over the calendar against two others, over random questions and over real schedules."""
 
 import csv
-import os
-import subprocess
-import sys
 from pathlib import Path
 from random import Random
 
@@ -53,23 +50,3 @@ def _real_crons() -> set[str]:
         expressions = {row["expression"] for row in csv.DictReader(file) if row["kind"] == "cron"}
     assert len(expressions) > 200
     return expressions
-
-
-PROBE = """
-from carillon.domain.schedule import CronSchedule, ScheduleError
-from carillon.domain.zones import zone_data_version
-print(zone_data_version(), CronSchedule("30 2 * * MON#1", "America/Vancouver").newest(0, 1900000000000, 50))
-"""
-
-
-def test_the_host_s_zone_locale_and_zone_files_do_not_matter() -> None:
-    """A machine in Samoa with Turkish letters and no zone files of its own gives the same times."""
-    here = {**os.environ, "TZ": "UTC", "LC_ALL": "C"}
-    there = {**os.environ, "TZ": "Pacific/Apia", "LC_ALL": "tr_TR.UTF-8", "PYTHONTZPATH": "/nowhere"}
-    answers = [
-        subprocess.run(
-            [sys.executable, "-c", PROBE], env=environment, capture_output=True, check=True, timeout=60
-        ).stdout
-        for environment in (here, there)
-    ]
-    assert answers[0] == answers[1] != b""

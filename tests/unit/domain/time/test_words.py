@@ -108,11 +108,12 @@ def meaning(cron: Cron) -> tuple[int, int, tuple[int, ...]]:
 
 def test_expressions_that_read_alike_match_alike() -> None:
     """Among thousands of expressions the same words never stand for different times."""
-    random, meanings = Random(2026), {}  # noqa: S311 - reproducible, not secret
-    for _ in range(5_000):
+    random = Random(2026)  # noqa: S311 - reproducible, not secret
+    meanings: dict[str, tuple[str, tuple[int, int, tuple[int, ...]]]] = {}
+    for _ in range(3_000):
         cron = Cron.parse(random_expression(random, extended=True))
         assert meanings.setdefault(cron_words(cron), (cron.text, meaning(cron)))[1] == meaning(cron), cron.text
-    assert len(meanings) > 2_000
+    assert len(meanings) > 1_000
 
 
 def cron_schedule(gap: Gap, overlap: Overlap, zone: str = "Europe/Berlin", expression: str = "0 9 * * *") -> Schedule:

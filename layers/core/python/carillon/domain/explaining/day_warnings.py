@@ -31,17 +31,17 @@ def day_warnings(cron: Cron) -> Iterator[ScheduleWarning]:
 
 
 def _missing_days(cron: Cron) -> Iterator[ScheduleWarning]:
-    months = tuple(bits(cron.months))
-    missed = [month for month in months if not any(_days_by_first_weekday(cron, _COMMON_YEAR, month))]
-    if len(missed) == len(months):
+    days = {month: _days_by_first_weekday(cron, _COMMON_YEAR, month) for month in bits(cron.months)}
+    missed = [month for month, by_first_weekday in days.items() if not any(by_first_weekday)]
+    if len(missed) == len(days):
         yield ScheduleWarning("leap_day_only", "Its only day is 29 February, which comes in leap years only.")
+    elif not all(all(by_first_weekday) for month, by_first_weekday in days.items() if month not in missed):
+        yield ScheduleWarning("misses_months", "Not every month has such a day; nothing runs in those that do not.")
     elif missed:
         names = joined([_missed_name(cron, month) for month in missed], "or")
         yield ScheduleWarning(
             "misses_months", f"Nothing runs in {names}. For the last day of any month write L as the day of the month."
         )
-    elif not all(all(_days_by_first_weekday(cron, _COMMON_YEAR, month)) for month in months):
-        yield ScheduleWarning("misses_months", "Not every month has such a day; nothing runs in those that do not.")
 
 
 def _days_by_first_weekday(cron: Cron, year: int, month: int) -> list[int]:

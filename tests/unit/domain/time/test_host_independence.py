@@ -1,0 +1,35 @@
+"""The host has no say: its zone, its language and its zone files change no time and no word."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.unit.domain.time.host_probe import digest
+
+HOSTS = {
+    "no-zone": {"TZ": ""},
+    "samoa": {"TZ": "Pacific/Apia", "LC_ALL": "C.UTF-8"},
+    "new-york-by-rule": {"TZ": "EST5EDT,M3.2.0,M11.1.0", "LC_ALL": "POSIX"},
+    "turkish": {"TZ": "Europe/Istanbul", "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"},
+    "no-zone-files": {"TZ": "Asia/Kathmandu", "PYTHONTZPATH": ""},
+    "zone-files-elsewhere": {"TZ": "Australia/Lord_Howe", "PYTHONTZPATH": "/nowhere"},
+    "nonsense": {"TZ": "Not/A_Zone", "LC_ALL": "xx_YY", "PYTHONTZPATH": "/nowhere:/usr/share/zoneinfo"},
+    "another-hash-seed": {"TZ": "UTC", "PYTHONHASHSEED": "1"},
+    "ascii-only": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+}
+
+
+@pytest.mark.parametrize("settings", [pytest.param(settings, id=name) for name, settings in HOSTS.items()])
+def test_the_host_changes_no_time_and_no_word(settings: dict[str, str]) -> None:
+    """Hundreds of random schedules have there the times, stored texts and words that they have here."""
+    there = subprocess.run(
+        [sys.executable, "-m", "tests.unit.domain.time.host_probe"],
+        env={**os.environ, **settings},
+        capture_output=True,
+        check=True,
+        timeout=60,
+        text=True,
+    )
+    assert there.stdout.strip() == digest()
