@@ -12,7 +12,7 @@ STAGES := local dev prod small
 SOURCES := layers/core/python cli functions infra tests bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke deploy destroy clean
+.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time fuzz-time deploy destroy clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -63,6 +63,12 @@ demo: $(SETUP) ## Local AWS, deploy, jobs that fire; stays up until Ctrl-C
 
 smoke: $(SETUP) ## The same without staying: fails unless the callbacks came, verified and recorded
 	carillon smoke
+
+bench-time: $(SETUP) ## Measure the next occurrence of a schedule, beside croniter and cronsim
+	python bench/time_bench.py
+
+fuzz-time: $(SETUP) ## Compare 100,000 random questions about time with two other calendars: make fuzz-time SEED=7
+	python -m tests.unit.domain.time.oracles 50000 $(SEED)
 
 deploy: $(SETUP) ## Deploy into the AWS account of the current credentials: make deploy STAGE=dev
 	cdk deploy -c stage=$(or $(STAGE),dev)

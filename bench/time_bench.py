@@ -7,6 +7,7 @@ three. A question's time is the best of five, so that a busy machine shows less;
 import csv
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter_ns
@@ -45,33 +46,27 @@ STARTS = tuple(
 STEPS, ROUNDS = 5, 5
 
 
-def best_us(question: Callable[[], object]) -> float:
-    """The shortest of some rounds, in microseconds."""
-    times = []
-    for _ in range(ROUNDS):
-        begin = perf_counter_ns()
-        question()
-        times.append(perf_counter_ns() - begin)
-    return min(times) / 1_000
-
-
 def ours_us(expression: str, start: datetime) -> list[float]:
     """The time of each of a few steps."""
     schedule, at_ms, times = CronSchedule(expression, ZONE), int(start.timestamp() * 1_000), []
     for _ in range(STEPS):
-        times.append(best_us(lambda at_ms=at_ms: schedule.next_after(at_ms)))
+        ask = partial(schedule.next_after, at_ms)
+        times.append(min(step_us(ask) for _ in range(ROUNDS)))
         at_ms = schedule.next_after(at_ms) or at_ms
     return times
 
 
-def theirs_us(walk: Callable[[], object]) -> list[float]:
-    """The time of each of a few steps of a library's walk, which cannot be asked twice."""
-    times = []
-    for _ in range(STEPS):
-        begin = perf_counter_ns()
-        walk()
-        times.append((perf_counter_ns() - begin) / 1_000)
-    return times
+def theirs_us(new_walk: Callable[[], Callable[[], object]]) -> list[float]:
+    """The time of each of a few steps of a library's walk, which cannot be asked twice: several walk side by side."""
+    walks = [new_walk() for _ in range(ROUNDS)]
+    return [min(step_us(walk) for walk in walks) for _ in range(STEPS)]
+
+
+def step_us(step: Callable[[], object]) -> float:
+    """How long one call takes."""
+    begin = perf_counter_ns()
+    step()
+    return (perf_counter_ns() - begin) / 1_000
 
 
 def real_expressions() -> list[str]:
@@ -98,8 +93,8 @@ def main() -> None:
         for start in STARTS:
             local = start.astimezone(zone)
             common += ours_us(expression, start)
-            croniters += theirs_us(croniter(expression, local).get_next)
-            cronsims += theirs_us(CronSim(expression, local).__next__)
+            croniters += theirs_us(lambda it=(expression, local): croniter(*it).get_next)
+            cronsims += theirs_us(lambda it=(expression, local): CronSim(*it).__next__)
     worst: dict[str, float] = {}
     for expression in (*NASTY, *real_expressions()):
         worst[expression] = max(time for start in STARTS for time in ours_us(expression, start))

@@ -1,6 +1,6 @@
 """Second opinions on the calendar, made in another way: minute by minute with `zoneinfo`, and by cronsim.
 
-`python -m tests.unit.domain.time.oracles 50000` compares so many random questions each way and prints the differences.
+`python -m tests.unit.domain.time.oracles 50000 7` compares so many random questions each way, made from the seed 7.
 """
 
 import sys
@@ -11,6 +11,7 @@ from functools import lru_cache
 from importlib import resources
 from itertools import product
 from random import Random
+from time import monotonic
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
@@ -250,6 +251,20 @@ def differences_from_cronsim(random: Random, questions: int) -> list[str]:
     return found
 
 
+def main(questions: int, seed: int) -> int:
+    """Ask so many questions of each kind; print the differences and, last, a summary.
+
+    Returns:
+        The exit code: 1 when there is any difference.
+    """
+    random, begin = Random(seed), monotonic()  # noqa: S311 - reproducible, not secret
+    found = differences_from_cronsim(random, questions)
+    found += differences_from_brute_force(random, questions)
+    sys.stdout.writelines(f"{difference}\n" for difference in found)
+    seconds = monotonic() - begin
+    print(f"cronsim={questions} brute_force={questions} {seed=} differences={len(found)} {seconds=:.0f}")  # noqa: T201 - the answer
+    return int(bool(found))
+
+
 if __name__ == "__main__":
-    size, random = int(sys.argv[1]), Random(int(sys.argv[1]))  # noqa: S311 - reproducible, not secret
-    sys.exit("\n".join(differences_from_cronsim(random, size) + differences_from_brute_force(random, size)) or 0)
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 20261130))
