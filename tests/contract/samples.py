@@ -5,6 +5,7 @@ from itertools import count
 from typing import Any
 
 from carillon.adapters.store_rules import due_job, due_run
+from carillon.domain.editing import Moment, cancel
 from carillon.domain.identity import RunKey, ulid
 from carillon.domain.job import (
     Definition,
@@ -17,7 +18,6 @@ from carillon.domain.job import (
     Priority,
     Revision,
     RevisionKind,
-    cancelled,
 )
 from carillon.domain.planning import DueJob, DueRun, Occurrence
 from carillon.domain.retry import Jitter, RetryPolicy
@@ -115,7 +115,7 @@ def edited(definition: Definition, **job: Any) -> Definition:
 
 def cancelled_now(definition: Definition) -> Definition:
     """The job as cancelled."""
-    return cancelled(definition, NOW_MS + 1_000, DAY_MS)
+    return cancel(definition, Moment(NOW_MS + 1_000, DAY_MS)).definition
 
 
 def as_due(job: Job) -> DueJob:

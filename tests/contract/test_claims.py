@@ -159,6 +159,18 @@ def test_a_confirm_moves_the_job_on(stores: Stores) -> None:
     assert stores.due_entries() == [as_due(stored.job)]
 
 
+def test_a_claim_is_confirmed_once(stores: Stores) -> None:
+    """A second, different end of the same claim changes nothing."""
+    definition = a_definition()
+    stores.jobs.create(definition)
+    claim = a_claim(definition.job)
+    stores.jobs.claim_many([claim])
+    assert stores.jobs.confirm(a_confirmation(claim))
+    confirmed = stores.jobs.get(definition.job.id)
+    stores.jobs.confirm(a_confirmation(claim, upcoming=None, state=JobState.COMPLETED, planned=9))
+    assert stores.jobs.get(definition.job.id) == confirmed
+
+
 def test_a_confirm_of_the_last_occurrence_ends_the_job(stores: Stores) -> None:
     """A job with nothing to come leaves the index and is given its day of removal."""
     definition = a_definition()
