@@ -83,6 +83,7 @@ CRON_WORDS = [
         "At 00:00 on the 1st or the 15th, if that is Tuesday, Thursday, Saturday or Sunday",
     ),
     ("months", "0 0 1 1-3,JUL *", "At 00:00 on the 1st in January to March and July"),
+    ("month-of-either", "0 0 31 2 1", "At 00:00 on the 31st or on Monday, in February"),
     ("every-day-of-a-month", "0 12 * 12 *", "At 12:00 every day in December"),
     ("every-minute-of-a-month", "* * * 5 *", "Every minute in May"),
     ("leap-day", "0 0 29 2 *", "At 00:00 on the 29th in February"),

@@ -35,6 +35,8 @@ def cron_words(cron: Cron) -> str:
     days, months = day_words(cron), month_words(cron.months)
     if not days and not is_all_hours(times):
         days = "every day"
+    if months and (" or " in days or ", " in days):
+        days += ","  # the month governs all of it
     return " ".join(words for words in (time_words(times), days, months) if words)
 
 
