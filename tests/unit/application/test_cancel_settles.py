@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from carillon.adapters.memory.world import MemoryWorld
-from carillon.application.cancel_job import MOST_RACES, CancelJob, RevisionMismatchError
 from carillon.application.create_job import CreateJob, NewJob, ShardCount
+from carillon.application.edit_job import MOST_RACES, EditJob, RevisionMismatchError
 from carillon.application.read_jobs import JobNotFoundError
+from carillon.domain import editing
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Definition, HttpTarget, JobState, PlanningRules, RevisionKind
 from carillon.domain.run import Run, RunState, SkippedBlock
@@ -30,7 +31,9 @@ def created(world: MemoryWorld, schedule: Schedule, max_runs: int | None = None)
 
 def cancel(world: MemoryWorld, definition: Definition, **options: frozenset[int]) -> None:
     """Cancel a job as acme, now."""
-    CancelJob(world.jobs, world.runs, RETENTION_MS)("acme", definition.job.id, world.clock.now_ms(), **options)
+    EditJob(world.jobs, world.runs, RETENTION_MS)(
+        "acme", definition.job.id, world.clock.now_ms(), editing.cancel, **options
+    )
 
 
 def records(world: MemoryWorld, definition: Definition) -> list[Run]:
@@ -169,7 +172,7 @@ def test_lost_races_are_run_again() -> None:
     """A cancel that loses to a dispatcher reads anew and tries again."""
     world = MemoryWorld()
     definition = created(world, Every.anchored(SECOND_MS, START_MS))
-    CancelJob(Changing(world, 3), world.runs, RETENTION_MS)("acme", definition.job.id, START_MS)
+    EditJob(Changing(world, 3), world.runs, RETENTION_MS)("acme", definition.job.id, START_MS, editing.cancel)
     assert world.state.jobs[definition.job.id].state is JobState.CANCELLED
 
 
@@ -178,7 +181,9 @@ def test_lost_races_have_an_end() -> None:
     world = MemoryWorld()
     definition = created(world, Every.anchored(SECOND_MS, START_MS))
     with pytest.raises(UnavailableError):
-        CancelJob(Changing(world, MOST_RACES), world.runs, RETENTION_MS)("acme", definition.job.id, START_MS)
+        EditJob(Changing(world, MOST_RACES), world.runs, RETENTION_MS)(
+            "acme", definition.job.id, START_MS, editing.cancel
+        )
     assert world.state.jobs[definition.job.id].state is JobState.SCHEDULED
 
 
@@ -196,4 +201,4 @@ def test_another_tenants_job_is_unknown() -> None:
     world = MemoryWorld()
     definition = created(world, OneOff(START_MS + 1))
     with pytest.raises(JobNotFoundError):
-        CancelJob(world.jobs, world.runs, RETENTION_MS)("globex", definition.job.id, START_MS)
+        EditJob(world.jobs, world.runs, RETENTION_MS)("globex", definition.job.id, START_MS, editing.cancel)

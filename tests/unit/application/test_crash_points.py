@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+
 from carillon.domain.job import HttpTarget, JobState
 from carillon.domain.outcomes import CallRequest, Failure, Outcome
 from carillon.domain.retry import Jitter, RetryPolicy

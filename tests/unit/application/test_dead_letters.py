@@ -1,6 +1,7 @@
 """Messages that no worker could finish: the worker's rules first, then a visible end."""
 
 import pytest
+
 from carillon.adapters.memory.queues import MemoryDelivery
 from carillon.domain.job import Lane, Priority
 from carillon.domain.run import RunState

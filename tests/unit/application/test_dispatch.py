@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
+
 from carillon.adapters.memory.edges import SequentialIds
 from carillon.application.claim_send_confirm import Addressed, DispatchCounts
 from carillon.domain.job import JobState, Lane, MisfirePolicy, PlanningRules, Priority

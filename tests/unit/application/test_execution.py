@@ -5,9 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+
 from carillon.adapters.memory.queues import MemoryDelivery, MemoryQueue
+from carillon.domain import editing
+from carillon.domain.editing import Moment
 from carillon.domain.identity import RunKey
-from carillon.domain.job import Definition, HttpTarget, JobState, Lane, Priority, cancelled
+from carillon.domain.job import Definition, HttpTarget, JobState, Lane, Priority
 from carillon.domain.messages import MessageKind, WorkMessage
 from carillon.domain.outcomes import CallRequest, Failure, Outcome, answered
 from carillon.domain.retry import Jitter, RetryPolicy
@@ -28,7 +31,7 @@ def cancel(world: World, job_id: str) -> None:
     """Cancel a job now, without the settling that the use case adds."""
     seen = world.jobs.get(job_id)
     assert seen is not None
-    after = cancelled(seen, world.clock.now_ms(), 0)
+    after = editing.cancel(seen, Moment(world.clock.now_ms(), 0)).definition
     assert world.jobs.replace(after, seen_version=seen.job.version, seen_revision=seen.spec.revision, records=())
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
+
 from carillon.adapters.memory.world import MemoryWorld
 from carillon.application.extend_ticks import COVER_AHEAD_SECONDS, ExtendTicks
 from carillon.domain.messages import Tick

@@ -119,7 +119,10 @@ ClaimResult = Claimed | ClaimRefused
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """The end of a claim: what comes next, and the records of what was skipped."""
+    """The end of a claim: what comes next, and the records of what was skipped.
+
+    `planned_until`: the latest nominal time that was sent, or None when nothing was.
+    """
 
     claim: Claim
     upcoming: Occurrence | None
@@ -127,6 +130,7 @@ class Confirmation:
     state: JobState
     expires_at: int | None
     records: tuple[Run, ...] = ()
+    planned_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +167,20 @@ class JobStore(Protocol):
         """
         ...
 
-    def replace(self, definition: Definition, *, seen_version: int, seen_revision: int, records: Sequence[Run]) -> bool:
-        """Store both halves if neither has changed since it was read, together with new run records, all or nothing.
+    def replace(
+        self,
+        definition: Definition,
+        *,
+        seen_version: int,
+        seen_revision: int,
+        records: Sequence[Run],
+        segment: Job | None = None,
+    ) -> bool:
+        """Store both halves if neither has changed since it was read, together with what settles the past.
 
-        A record whose run has one already is left as it is. When the job is cancelled, its name becomes free.
-        Returns False when the job has changed.
+        All or nothing: new run records, and the segment of the old plan that the due index is to drain. A record whose
+        run has one already is left as it is. When the job is cancelled, its name becomes free. Returns False when the
+        job has changed.
         """
         ...
 
@@ -185,8 +198,8 @@ class JobStore(Protocol):
     def confirm(self, confirmation: Confirmation) -> bool:
         """End our claim: the next occurrence, version + 1, no lease; and the records; all or nothing.
 
-        Without a next occurrence the job leaves the due index. A record whose run has one already is left as it is.
-        False when the claim is no longer ours.
+        Without a next occurrence the job leaves the due index, and a segment is removed. A record whose run has one
+        already is left as it is. False when the claim is no longer ours.
         """
         ...
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from carillon.domain.identity import RunKey
 from carillon.domain.messages import MessageKind, NewerMessageError, Tick, UnreadableMessageError, WorkMessage
 

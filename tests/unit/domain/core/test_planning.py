@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+
 from carillon.domain.instants import format_instant, parse_instant
 from carillon.domain.job import JobState, Lane, MisfirePolicy, PlanningRules, Priority
 from carillon.domain.planning import MOST_SENDS, DueJob, Plan, decide, skipped_record

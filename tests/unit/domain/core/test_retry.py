@@ -1,6 +1,7 @@
 """The retry decision, as a table."""
 
 import pytest
+
 from carillon.domain.retry import LONGEST_RETRY_AFTER_MS, MAX_AGE_MS, GiveUp, Jitter, Retry, RetryPolicy, decide_retry
 
 NOW_MS = 1_780_000_000_000

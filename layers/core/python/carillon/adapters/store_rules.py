@@ -69,6 +69,7 @@ def due_job(job: Job) -> DueJob | None:
         rules=job.rules,
         planned=job.planned,
         granted=job.granted,
+        segment=job.segment,
     )
 
 

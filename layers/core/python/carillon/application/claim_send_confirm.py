@@ -186,13 +186,15 @@ class ClaimSendConfirm:
             upcoming, state = plan.sends[one.first_unsent], JobState.SCHEDULED
             planned = entry.planned + one.first_unsent
         now_ms = self.clock.now_ms()
-        last_ms = max((occurrence.due_ms for occurrence in plan.sends), default=now_ms)
+        sent = plan.sends[: one.first_unsent]
+        last_ms = max((occurrence.due_ms for occurrence in sent), default=now_ms)
         confirmed = self.jobs.confirm(
             Confirmation(
                 claim=one.claim,
                 upcoming=upcoming,
                 planned=planned,
                 state=state,
+                planned_until=max((occurrence.scheduled_for for occurrence in sent), default=None),
                 expires_at=None if upcoming else expiry_seconds(max(last_ms, now_ms), self.rules.retention_ms),
                 records=tuple(
                     skipped_record(entry, block, plan.skip_reason, now_ms, self.rules.retention_ms)

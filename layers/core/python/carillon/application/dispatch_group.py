@@ -109,7 +109,7 @@ class _Tenure:
 def _identity(entry: DueEntry) -> tuple[str, ...]:
     """What tells an entry from what it becomes once it is handled."""
     if isinstance(entry, DueJob):
-        return entry.job_id, str(entry.version)
+        return entry.job_id, str(entry.segment), str(entry.version)
     if isinstance(entry, DueRun):
         return entry.job_id, entry.name, str(entry.wait)
     return entry.pk, entry.sk

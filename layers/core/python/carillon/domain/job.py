@@ -10,10 +10,10 @@ States, and who causes each edge::
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from carillon.domain.retry import RetryPolicy
+from carillon.domain.retry import MAX_AGE_MS, RetryPolicy
 
 
 class JobState(StrEnum):
@@ -56,16 +56,17 @@ LONGEST_SHORT_CALL_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class PlanningRules:
-    """How occurrences are turned into runs. Times in ms."""
+    """How occurrences are turned into runs. Times in ms; `window_ms`: each run is spread over this time."""
 
     misfire: MisfirePolicy = MisfirePolicy.FIRE_ONCE
     misfire_grace_ms: int = 60_000
     max_catch_up: int = 100
     max_runs: int | None = None
+    window_ms: int = 0
 
     def encode(self) -> str:
-        """The stored text: four fields, in the order of the class, joined by colons."""
-        return f"{self.misfire}:{self.misfire_grace_ms}:{self.max_catch_up}:{self.max_runs or ''}"
+        """The stored text: the fields in the order of the class, joined by colons."""
+        return f"{self.misfire}:{self.misfire_grace_ms}:{self.max_catch_up}:{self.max_runs or ''}:{self.window_ms}"
 
     @classmethod
     def decode(cls, text: str) -> "PlanningRules":
@@ -74,8 +75,8 @@ class PlanningRules:
         Raises:
             ValueError: it is damaged.
         """
-        misfire, grace, catch_up, max_runs = text.split(":")
-        return cls(MisfirePolicy(misfire), int(grace), int(catch_up), int(max_runs) if max_runs else None)
+        misfire, grace, catch_up, max_runs, window = text.split(":")
+        return cls(MisfirePolicy(misfire), int(grace), int(catch_up), int(max_runs) if max_runs else None, int(window))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,15 @@ class ClaimLease:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The hot half, kept under 1 KB: all that planning needs. Instants in epoch ms."""
+    """The hot half, kept under 1 KB: all that planning needs. Instants in epoch ms.
+
+    Attributes:
+        scheduled_for: the next occurrence to plan, by its nominal time; None when there is none.
+        next_fire_time: when that occurrence is due: its place in the due index.
+        planned: how many runs have been planned so far.
+        planned_until: the latest nominal time that was planned.
+        segment: the generation whose remains this is; None for the job itself.
+    """
 
     id: str
     tenant: str
@@ -106,7 +115,9 @@ class Job:
     scheduled_for: int | None
     next_fire_time: int | None
     planned: int = 0
+    planned_until: int = 0
     granted: bool = False
+    segment: int | None = None
     lease: ClaimLease = field(default_factory=ClaimLease)
     error: str | None = None
     expires_at: int | None = None  # epoch seconds, as DynamoDB's TTL wants it
@@ -175,44 +186,6 @@ class Definition:
     spec: JobSpec
 
 
-class JobFinishedError(Exception):
-    """The job has ended in a way that this change does not apply to."""
-
-
-def cancelled(definition: Definition, now_ms: int, retention_ms: int) -> Definition:
-    """The job as cancelled at an instant. What is due at or before it still ends in a record; nothing later exists.
-
-    Cancelling a cancelled job changes nothing.
-    """
-    job, spec = definition.job, definition.spec
-    if job.state is JobState.CANCELLED:
-        return definition
-    revision = Revision(job.generation + 1, now_ms + 1, RevisionKind.CANCELLED)
-    return Definition(
-        replace(
-            job,
-            state=JobState.CANCELLED,
-            next_fire_time=None,
-            scheduled_for=None,
-            version=job.version + 1,
-            generation=revision.generation,
-            lease=replace(job.lease, until=0),
-            expires_at=expiry_seconds(now_ms, retention_ms),
-        ),
-        replace(
-            spec,
-            revisions=(*spec.revisions, revision),
-            revision=spec.revision + 1,
-            updated_at=now_ms,
-            listed_state="cancelled",
-        ),
-    )
-
-
-LONGEST_WAIT_MS = 14 * 24 * 3600 * 1000
-"""No wait of a run ends later than this after its nominal time."""
-
-
 def expiry_seconds(last_ms: int, retention_ms: int) -> int:
     """When what ended at `last_ms` may be removed, in epoch seconds: after the retention and every possible wait."""
-    return (last_ms + retention_ms + LONGEST_WAIT_MS) // 1000
+    return (last_ms + retention_ms + MAX_AGE_MS) // 1000

@@ -6,6 +6,7 @@ over, and keeps its instant, decides what the first one did.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from itertools import chain, islice
 
 from carillon.domain.identity import RunKey
@@ -22,7 +23,7 @@ MOST_SINGLE_SKIPS = 10
 
 @dataclass(frozen=True, slots=True)
 class DueJob:
-    """A job as the due index shows it. Instants in epoch ms; `schedule` and `rules` as stored."""
+    """A job, or a segment of one, as the due index shows it. Instants in epoch ms; `schedule` and `rules` as stored."""
 
     job_id: str
     tenant: str
@@ -37,6 +38,7 @@ class DueJob:
     rules: str
     planned: int = 0
     granted: bool = False
+    segment: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,10 @@ def decide(entry: DueJob, decided_at: int, look_ahead_ms: int) -> Plan:
         ValueError: the stored schedule or rules are damaged.
     """
     schedule, rules = _schedule(entry.schedule), _rules(entry.rules)
-    first, on_time_from = entry.scheduled_for, decided_at - rules.misfire_grace_ms
-    horizon = max(first, decided_at + look_ahead_ms)
-    punctual = (first,) if entry.next_fire_time >= on_time_from else ()
+    offset = window_offset(entry.job_id, rules.window_ms)
+    first, on_time_from = entry.scheduled_for, decided_at - rules.misfire_grace_ms - offset
+    horizon = max(first, decided_at + look_ahead_ms - offset)
+    punctual = (first,) if entry.next_fire_time - offset >= on_time_from else ()
     missed = _missed(schedule, first, on_time_from, with_first=not punctual, newest=_kept_of_missed(rules))
     live = schedule.between(max(first, on_time_from - 1), horizon)
     room = MOST_SENDS if rules.max_runs is None else min(MOST_SENDS, rules.max_runs - entry.planned)
@@ -129,16 +132,26 @@ def decide(entry: DueJob, decided_at: int, look_ahead_ms: int) -> Plan:
     if rules.max_runs is None or planned < rules.max_runs:
         upcoming = next(candidates, None) or schedule.next_after(horizon)
     return Plan(
-        sends=tuple(Occurrence(nominal, _due(entry, nominal)) for nominal in sends),
+        sends=tuple(Occurrence(nominal, _due(entry, nominal, offset)) for nominal in sends),
         skips=missed.skipped,
-        upcoming=None if upcoming is None else Occurrence(upcoming, upcoming),
+        upcoming=None if upcoming is None else Occurrence(upcoming, upcoming + offset),
         planned=planned,
         state=_state_after(schedule, upcoming, sends),
     )
 
 
-def _due(entry: DueJob, nominal: int) -> int:
-    return entry.next_fire_time if nominal == entry.scheduled_for else nominal
+def window_offset(job_id: str, window_ms: int) -> int:
+    """How far into its window each run of a job is put, ms: the same for all its runs, spread evenly over the jobs."""
+    return int.from_bytes(sha256(f"window:{job_id}".encode()).digest()[:8], "big") % window_ms if window_ms else 0
+
+
+def fire_time(job_id: str, rules: PlanningRules, nominal: int) -> int:
+    """When the run of a nominal time is due (both epoch ms)."""
+    return nominal + window_offset(job_id, rules.window_ms)
+
+
+def _due(entry: DueJob, nominal: int, offset: int) -> int:
+    return entry.next_fire_time if nominal == entry.scheduled_for else nominal + offset
 
 
 def _state_after(schedule: Schedule, upcoming: int | None, sends: tuple[int, ...]) -> JobState:

@@ -9,10 +9,11 @@ from typing import Any
 
 from carillon import __version__
 from carillon.application.authenticate import Authenticate
-from carillon.application.cancel_job import CancelJob
 from carillon.application.create_job import CreateJob, ShardCount
+from carillon.application.edit_job import EditJob
 from carillon.application.read_jobs import GetJob, JobFilter, ListJobs
 from carillon.application.read_runs import GetRun, ListRuns
+from carillon.domain.editing import cancel
 from carillon.domain.job import Definition, JobState
 from carillon.domain.run import RunState
 from carillon.domain.targets import TargetPolicy
@@ -79,7 +80,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         CreateJob(jobs, ids, ShardCount(shard_ledger, shards)),
         GetJob(jobs),
         ListJobs(jobs),
-        CancelJob(jobs, runs, retention_ms),
+        EditJob(jobs, runs, retention_ms),
         GetRun(runs),
         ListRuns(jobs, runs),
         Cursors(cursor_key),
@@ -147,7 +148,7 @@ class _Handlers:
     create: CreateJob
     get: GetJob
     list: ListJobs
-    cancel: CancelJob
+    edit: EditJob
     get_one_run: GetRun
     list_of_runs: ListRuns
     cursors: Cursors
@@ -180,7 +181,7 @@ class _Handlers:
     def cancel_job(self, request: Request) -> Answer:
         """DELETE /v1/jobs/{job_id}."""
         only = _revisions(request.headers.get("if-match", "*"))
-        self.cancel(request.tenant, request.path_values["job_id"], request.now_ms, only)
+        self.edit(request.tenant, request.path_values["job_id"], request.now_ms, cancel, only)
         return Answer(204)
 
     def list_runs(self, request: Request) -> Answer:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from carillon.application.cancel_job import RevisionMismatchError
 from carillon.application.create_job import NoOccurrenceError
+from carillon.application.edit_job import RevisionMismatchError
 from carillon.application.read_jobs import JobNotFoundError
 from carillon.application.read_runs import RunNotFoundError
 from carillon.entrypoint.cursors import BadCursorError

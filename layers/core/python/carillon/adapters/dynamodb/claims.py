@@ -50,10 +50,11 @@ _TAKEOVER: Final = f"{_SAME_VERSION} AND {_NO_NEWER_OWNER} AND {_THAT_LEASE}"
 def claim_write(table: str, claim: Claim) -> Write:
     """The update that is a claim."""
     change, values = setting(_lease(claim))
+    key = job_key(claim.entry.job_id, claim.entry.segment)
     values |= {":seen": number(claim.entry.version), ":mine": number(claim.epoch)}
     if claim.takes_over is None:
-        return update(table, job_key(claim.entry.job_id), change, _FIRST_CLAIM, values | {":zero": ZERO})
-    return update(table, job_key(claim.entry.job_id), change, _TAKEOVER, values | {":run_out": text(claim.takes_over)})
+        return update(table, key, change, _FIRST_CLAIM, values | {":zero": ZERO})
+    return update(table, key, change, _TAKEOVER, values | {":run_out": text(claim.takes_over)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ _TO_TRY_AGAIN: Final = frozenset(
 
 def claim_statement(table: str, claim: Claim) -> dict[str, Any]:
     """The PartiQL statement that is a claim."""
-    key = job_key(claim.entry.job_id)
+    key = job_key(claim.entry.job_id, claim.entry.segment)
     lease = _lease(claim)
     parameters: list[Attribute] = [
         *(lease[name] for name in (k.LEASE_EPOCH, k.LEASE_UNTIL, k.CLAIM_ID, k.DECIDED_AT)),
@@ -141,12 +142,13 @@ class BatchedClaims:
 
 def _batches(claims: Sequence[Claim]) -> Iterator[list[int]]:
     """Positions in batches in which no job comes twice: DynamoDB refuses a batch in which one does."""
-    batch: dict[str, int] = {}
+    batch: dict[tuple[str, int | None], int] = {}
     for position, claim in enumerate(claims):
-        if claim.entry.job_id in batch or len(batch) == MOST_STATEMENTS:
+        plan = claim.entry.job_id, claim.entry.segment
+        if plan in batch or len(batch) == MOST_STATEMENTS:
             yield list(batch.values())
             batch = {}
-        batch[claim.entry.job_id] = position
+        batch[plan] = position
     if batch:
         yield list(batch.values())
 

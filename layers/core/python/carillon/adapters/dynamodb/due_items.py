@@ -18,7 +18,7 @@ def due_entry(item: Item) -> DueEntry:
     fields = Fields(item)
     try:
         match fields.text(k.KIND):
-            case k.JOB_KIND:
+            case k.JOB_KIND | k.SEGMENT_KIND:
                 return _due_job(fields)
             case k.RUN_KIND:
                 return _due_run(fields)
@@ -43,6 +43,7 @@ def _due_job(fields: Fields) -> DueJob:
         rules=fields.text(k.RULES),
         planned=fields.number(k.PLANNED),
         granted=fields.flag(k.GRANTED),
+        segment=k.segment_in(fields.text(k.SK)),
     )
 
 

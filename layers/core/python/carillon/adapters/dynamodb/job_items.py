@@ -8,18 +8,26 @@ from carillon.domain.job import ClaimLease, Job, JobState, Lane, Priority
 from carillon.ports import UnreadableItemError
 
 LEASE_ATTRIBUTES = (k.LEASE_EPOCH, k.LEASE_UNTIL, k.CLAIM_ID, k.DECIDED_AT)
-OPTIONAL_ATTRIBUTES = (k.SHARD, k.NEXT_FIRE_TIME, k.SCHEDULED_FOR, k.GRANTED, k.ERROR, k.EXPIRES_AT)
+OPTIONAL_ATTRIBUTES = (
+    k.SHARD,
+    k.NEXT_FIRE_TIME,
+    k.SCHEDULED_FOR,
+    k.PLANNED_UNTIL,
+    k.GRANTED,
+    k.ERROR,
+    k.EXPIRES_AT,
+)
 
 
-def job_key(job_id: str) -> Item:
-    """The key of the hot half."""
-    return key_of(k.job_pk(job_id), k.JOB_SK)
+def job_key(job_id: str, segment: int | None = None) -> Item:
+    """The key of the hot half of a job, or of a segment of it."""
+    return key_of(k.job_pk(job_id), k.plan_sk(segment))
 
 
 def job_item(job: Job) -> Item:
     """The item of a job. It is in the due index while it has a next fire time."""
-    item = job_key(job.id) | {
-        k.KIND: text(k.JOB_KIND),
+    item = job_key(job.id, job.segment) | {
+        k.KIND: text(k.JOB_KIND if job.segment is None else k.SEGMENT_KIND),
         k.TENANT: text(job.tenant),
         k.STATE: text(job.state),
         k.SCHEDULE: text(job.schedule),
@@ -37,6 +45,8 @@ def job_item(job: Job) -> Item:
         item |= {k.SHARD: number(job.shard), k.NEXT_FIRE_TIME: number(job.next_fire_time)}
     if job.scheduled_for is not None:
         item[k.SCHEDULED_FOR] = number(job.scheduled_for)
+    if job.planned_until:
+        item[k.PLANNED_UNTIL] = number(job.planned_until)
     if job.granted:
         item[k.GRANTED] = TRUE
     if job.error is not None:
@@ -78,6 +88,8 @@ def job_of(item: Item) -> Job:
         scheduled_for=fields.number_or_none(k.SCHEDULED_FOR),
         next_fire_time=fields.number_or_none(k.NEXT_FIRE_TIME),
         planned=fields.number(k.PLANNED),
+        planned_until=fields.number_or_none(k.PLANNED_UNTIL) or 0,
+        segment=k.segment_in(fields.text(k.SK)),
         granted=fields.flag(k.GRANTED),
         lease=ClaimLease(
             epoch=fields.number(k.LEASE_EPOCH),

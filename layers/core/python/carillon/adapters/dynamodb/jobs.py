@@ -21,7 +21,7 @@ from carillon.adapters.store_rules import (
     is_same_edit,
     was_set_to_error,
 )
-from carillon.domain.job import Definition, JobState
+from carillon.domain.job import Definition, Job, JobState
 from carillon.domain.planning import DueJob
 from carillon.domain.run import Run
 from carillon.ports import (
@@ -95,8 +95,16 @@ class DynamoJobStore:
         definitions = tuple(definition for definition in readable if definition)
         return JobPage(definitions, page[-1] if len(found) > limit else None)
 
-    def replace(self, definition: Definition, *, seen_version: int, seen_revision: int, records: Sequence[Run]) -> bool:
-        """Store both halves if neither has changed since it was read, with new run records, all or nothing.
+    def replace(
+        self,
+        definition: Definition,
+        *,
+        seen_version: int,
+        seen_revision: int,
+        records: Sequence[Run],
+        segment: Job | None = None,
+    ) -> bool:
+        """Store both halves if neither has changed since it was read, with what settles the past, all or nothing.
 
         The claim of a dispatcher stands unless the version rises, which voids it; the stored epoch always stands.
 
@@ -105,6 +113,8 @@ class DynamoJobStore:
         """
         required = replacement(self._database.jobs, definition, seen_version, seen_revision)
         freed = self._names.freeing(definition.spec) if definition.job.state is JobState.CANCELLED else []
+        if segment is not None:
+            required.append(put(self._database.jobs, job_item(segment), ABSENT))
         if self._database.transact_with(required, [*freed, *self._recording(records)]) is None:
             return True
         stored = self.get(definition.job.id)
@@ -137,7 +147,7 @@ class DynamoJobStore:
         }
         change, values = setting(attributes, removing=(k.SHARD, k.NEXT_FIRE_TIME, k.SCHEDULED_FOR))
         values[":seen"] = number(entry.version)
-        key = job_key(entry.job_id)
+        key = job_key(entry.job_id, entry.segment)
         written = self._database.write(update(self._database.jobs, key, change, f"#{k.VERSION} = :seen", values))
         return isinstance(written, Written) or (
             written.old is not None and was_set_to_error(job_of(written.old), entry)

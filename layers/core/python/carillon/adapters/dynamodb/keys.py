@@ -21,6 +21,7 @@ SCHEDULED_FOR: Final = "scheduled_for"
 SCHEDULE: Final = "schedule"
 RULES: Final = "rules"
 PLANNED: Final = "planned"
+PLANNED_UNTIL: Final = "planned_until"
 GRANTED: Final = "granted"
 VERSION: Final = "version"
 GENERATION: Final = "generation"
@@ -81,6 +82,7 @@ SEALED: Final = "sealed"
 JOB_KIND: Final = "job"
 SPEC_KIND: Final = "spec"
 RUN_KIND: Final = "run"
+SEGMENT_KIND: Final = "segment"
 
 # ---------------------------------------------------------------------------------------------------------- jobs table
 
@@ -88,6 +90,7 @@ JOB_SK: Final = "JOB"
 SPEC_SK: Final = "JOB#SPEC"
 _JOB_PREFIX: Final = "JOB#"
 RUN_PREFIX: Final = "RUN#"
+SEGMENT_PREFIX: Final = "SEG#"
 
 
 def job_pk(job_id: str) -> str:
@@ -98,6 +101,17 @@ def job_pk(job_id: str) -> str:
 def job_id_in(pk: str) -> str | None:
     """The job whose partition this is, or None when it is no job's."""
     return pk[len(_JOB_PREFIX) :] if pk.startswith(_JOB_PREFIX) else None
+
+
+def plan_sk(segment: int | None) -> str:
+    """The sort key of what is planned: the job itself, or what an edit left of a generation."""
+    return JOB_SK if segment is None else f"{SEGMENT_PREFIX}{segment}"
+
+
+def segment_in(sk: str) -> int | None:
+    """The generation whose segment's sort key this is, or None when it is no segment's."""
+    generation = sk.removeprefix(SEGMENT_PREFIX)
+    return int(generation) if sk.startswith(SEGMENT_PREFIX) and generation.isdecimal() else None
 
 
 def run_sk(name: str) -> str:

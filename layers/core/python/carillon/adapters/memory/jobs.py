@@ -68,8 +68,16 @@ class MemoryJobStore:
             )
         return JobPage(definitions, page[-1] if len(found) > limit else None)
 
-    def replace(self, definition: Definition, *, seen_version: int, seen_revision: int, records: Sequence[Run]) -> bool:
-        """Store both halves if neither has changed since it was read, with new run records, all or nothing.
+    def replace(
+        self,
+        definition: Definition,
+        *,
+        seen_version: int,
+        seen_revision: int,
+        records: Sequence[Run],
+        segment: Job | None = None,
+    ) -> bool:
+        """Store both halves if neither has changed since it was read, with what settles the past, all or nothing.
 
         The claim of a dispatcher stands unless the version rises, which voids it; the stored epoch always stands.
         """
@@ -86,6 +94,8 @@ class MemoryJobStore:
             if job.state is JobState.CANCELLED:
                 self._free_name(spec)
             self._record(records)
+            if segment is not None:
+                state.put_job(segment)
             return True
 
     def claim_many(self, claims: Sequence[Claim]) -> list[ClaimResult]:
@@ -96,17 +106,23 @@ class MemoryJobStore:
         """End our claim, with the records, all or nothing."""
         claim, state = confirmation.claim, self._state
         with state.lock:
-            stored = state.jobs.get(claim.entry.job_id)
-            if stored is None or not holds_claim(stored, claim):
-                return stored is not None and was_confirmed(stored, claim)
-            state.put_job(_confirmed(stored, confirmation))
+            stored = state.plan(claim.entry.job_id, claim.entry.segment)
+            is_drained = claim.entry.segment is not None and confirmation.upcoming is None
+            if stored is None:
+                return is_drained
+            if not holds_claim(stored, claim):
+                return was_confirmed(stored, claim)
+            if is_drained:
+                state.remove_segment(stored)
+            else:
+                state.put_job(_confirmed(stored, confirmation))
             self._record(confirmation.records)
             return True
 
     def set_error(self, entry: DueJob, reason: str) -> bool:
         """Take a job that cannot be decided out of the due index: state `error`."""
         with self._state.lock:
-            stored = self._state.jobs.get(entry.job_id)
+            stored = self._state.plan(entry.job_id, entry.segment)
             if stored is None or stored.version != entry.version:
                 return stored is not None and was_set_to_error(stored, entry)
             self._state.put_job(_broken(stored, reason))
@@ -138,7 +154,7 @@ class MemoryJobStore:
 
     def _claim(self, claim: Claim) -> ClaimResult:
         with self._state.lock:
-            stored = self._state.jobs.get(claim.entry.job_id)
+            stored = self._state.plan(claim.entry.job_id, claim.entry.segment)
             if stored is None:
                 return ClaimRefused(claim, None)
             if holds_claim(stored, claim):
@@ -168,6 +184,7 @@ def _confirmed(stored: Job, confirmation: Confirmation) -> Job:
         state=confirmation.state,
         version=stored.version + 1,
         planned=confirmation.planned,
+        planned_until=confirmation.planned_until or stored.planned_until,
         scheduled_for=upcoming.scheduled_for if upcoming else None,
         next_fire_time=upcoming.due_ms if upcoming else None,
         granted=is_still_granted(confirmation),

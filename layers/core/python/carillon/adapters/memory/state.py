@@ -51,6 +51,7 @@ class MemoryState:
     lock: RLock = field(default_factory=RLock)
     jobs: dict[str, Job] = field(default_factory=dict)
     specs: dict[str, JobSpec] = field(default_factory=dict)
+    segments: dict[tuple[str, int], Job] = field(default_factory=dict)
     names: dict[tuple[str, str], str] = field(default_factory=dict)
     runs: defaultdict[str, dict[str, Run]] = field(default_factory=lambda: defaultdict(dict))
     handed_over: set[ItemKey] = field(default_factory=set)
@@ -64,10 +65,22 @@ class MemoryState:
     api_keys: dict[str, ApiKey] = field(default_factory=dict)
 
     def put_job(self, job: Job) -> None:
-        """Store the hot half of a job, and what the due index shows of it."""
-        before = self.jobs.get(job.id)
-        self.jobs[job.id] = job
-        self._show((job.id, ""), due_job(before) if before else None, due_job(job))
+        """Store the hot half of a job or a segment of it, and what the due index shows of it."""
+        before = self.plan(job.id, job.segment)
+        if job.segment is None:
+            self.jobs[job.id] = job
+        else:
+            self.segments[job.id, job.segment] = job
+        self._show(_plan_key(job), due_job(before) if before else None, due_job(job))
+
+    def plan(self, job_id: str, segment: int | None) -> Job | None:
+        """The hot half of a job, or a segment of it, or None."""
+        return self.jobs.get(job_id) if segment is None else self.segments.get((job_id, segment))
+
+    def remove_segment(self, drained: Job) -> None:
+        """Remove a segment that has nothing left."""
+        if drained.segment is not None:
+            self._show(_plan_key(drained), due_job(self.segments.pop((drained.id, drained.segment))), None)
 
     def remove_job(self, job_id: str) -> None:
         """Remove the hot half of a job, as TTL does."""
@@ -112,3 +125,7 @@ class MemoryState:
         if before != after:
             fires_at = after.next_fire_time if after else 0
             self.index_changes.append(IndexChange(self.clock.now_ms(), key, after, fires_at))
+
+
+def _plan_key(job: Job) -> ItemKey:
+    return job.id, "" if job.segment is None else f"SEG#{job.segment}"

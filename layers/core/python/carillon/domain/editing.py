@@ -1,0 +1,335 @@
+"""Changes of a job in time: pause, resume, a new definition, cancel.
+
+Each gives the job as it is afterwards, and what settles its past. An edit is never a misfire: what was due before it is
+answered for by the old definition, what comes after it by the new one, and nominal times are compared. What was due
+and not confirmed is settled with the edit: a pause or a cancel records each such occurrence (or one summary of many);
+a new schedule leaves a segment of the old one in the due index, which is drained like a job.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from carillon.domain.identity import RunKey
+from carillon.domain.instants import DAY_MS
+from carillon.domain.job import (
+    Definition,
+    Job,
+    JobSpec,
+    JobState,
+    PlanningRules,
+    Revision,
+    RevisionKind,
+    expiry_seconds,
+)
+from carillon.domain.planning import MOST_SINGLE_SKIPS, fire_time
+from carillon.domain.run import Run, RunState, SkippedBlock
+from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, decode, encode
+
+MOST_REVISIONS = 50
+REVISIONS_KEPT_MS = 15 * DAY_MS
+"""No message is older than the 14 days that a queue keeps it: a revision younger than this may still be asked for."""
+
+
+class JobFinishedError(Exception):
+    """The job has ended in a way that the change does not apply to."""
+
+
+class NothingAheadError(Exception):
+    """The schedule has no occurrence after the edit."""
+
+
+class TooManyEditsError(Exception):
+    """One more edit would push out a revision that a message may still refer to. `retry_at`: epoch ms."""
+
+    def __init__(self, retry_at: int) -> None:
+        super().__init__("too many edits")
+        self.retry_at = retry_at
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A job after an edit, with the records and the segment that settle what was due before it."""
+
+    definition: Definition
+    records: tuple[Run, ...] = ()
+    segment: Job | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When an edit is made, and what the edit has to know of the world.
+
+    Attributes:
+        now_ms: the instant of the edit, epoch ms.
+        retention_ms: how long records and ended jobs are kept.
+        recorded: nominal times that have a record already, of those that are due and not confirmed.
+    """
+
+    now_ms: int
+    retention_ms: int
+    recorded: Collection[int] = ()
+
+
+def pause(seen: Definition, at: Moment) -> Edited:
+    """Pause a job; pausing a paused one changes nothing. What is due and not begun is skipped, with its record.
+
+    Raises:
+        JobFinishedError: the job has ended.
+        TooManyEditsError: it was edited too often lately.
+    """
+    if seen.job.state is JobState.PAUSED:
+        return Edited(seen)
+    if seen.job.state is JobState.ERROR:
+        raise JobFinishedError
+    _check_editable(seen.job, at)
+    job = replace(_stopped(seen.job), state=JobState.PAUSED, planned=_planned_at(seen.job, at))
+    records = _settled(seen.job, at, RunState.SKIPPED, "paused")
+    return Edited(_revised(seen.spec, job, RevisionKind.PAUSED, at), records)
+
+
+def resume(seen: Definition, at: Moment, *, catch_up: bool) -> Edited:
+    """Resume a paused job; resuming one that is scheduled changes nothing.
+
+    From now on, the paused time is one record of skipped occurrences; with catch-up it is planned by the job's misfire
+    policy. A single run whose time came during the pause is always planned by the policy: it has nothing after it.
+
+    Raises:
+        JobFinishedError: the job is neither paused nor scheduled.
+        TooManyEditsError: it was edited too often lately.
+    """
+    job = seen.job
+    if job.state is JobState.SCHEDULED:
+        return Edited(seen)
+    if job.state is not JobState.PAUSED:
+        raise JobFinishedError
+    schedule, since = decode(job.schedule), _paused_since(seen)
+    from_ms = since if catch_up or isinstance(schedule, OneOff) else at.now_ms
+    planned = _planned_from(job, schedule.next_after(from_ms), at)
+    records = () if from_ms == since else _paused_time(job, schedule, since, at)
+    return Edited(_revised(seen.spec, planned, RevisionKind.DEFINED, at), records)
+
+
+def change(seen: Definition, wanted: Definition, at: Moment) -> Edited:
+    """Give a job another definition. The next occurrence is computed anew, from now, only if the schedule changes.
+
+    Args:
+        seen: the job as read.
+        wanted: the same job with what is to be different: the schedule, rules, lane and priority of its hot half, and
+            anything but the revisions of the other.
+        at: when.
+
+    Raises:
+        JobFinishedError: the job has ended.
+        NothingAheadError: the new schedule has no occurrence ahead.
+        TooManyEditsError: the schedule was edited too often lately.
+    """
+    if wanted == seen:
+        return Edited(seen)
+    _check_editable(seen.job, at)
+    if _replans(seen.job, wanted.job):
+        return _rescheduled(seen, wanted, at)
+    hot_changes = wanted.job != seen.job
+    job = replace(wanted.job, version=seen.job.version + hot_changes)
+    return Edited(Definition(job, _next_revision(wanted.spec, at)))
+
+
+def cancel(seen: Definition, at: Moment) -> Edited:
+    """Cancel a job; cancelling a cancelled one changes nothing.
+
+    What is due at or before the cancel still ends in a record; nothing later exists.
+    """
+    if seen.job.state is JobState.CANCELLED:
+        return Edited(seen)
+    job = replace(
+        _stopped(seen.job),
+        state=JobState.CANCELLED,
+        expires_at=expiry_seconds(at.now_ms, at.retention_ms),
+    )
+    records = _settled(seen.job, at, RunState.CANCELLED, "job_cancelled")
+    return Edited(_revised(seen.spec, job, RevisionKind.CANCELLED, at, forced=True), records)
+
+
+# ----------------------------------------------------------------------------------------------------------- new plans
+
+
+def _rescheduled(seen: Definition, wanted: Definition, at: Moment) -> Edited:
+    if seen.job.state is JobState.PAUSED:
+        return _rescheduled_while_paused(seen, wanted, at)
+    schedule = decode(wanted.job.schedule)
+    upcoming = schedule.next_after(at.now_ms)
+    if upcoming is None:
+        raise NothingAheadError
+    segment = _segment(seen.job, at)
+    base = replace(wanted.job, planned=_planned_at(seen.job, at), version=seen.job.version)
+    job = _planned_from(base, upcoming, at)
+    return Edited(_revised(wanted.spec, job, RevisionKind.DEFINED, at), segment=segment)
+
+
+def _rescheduled_while_paused(seen: Definition, wanted: Definition, at: Moment) -> Edited:
+    """The job stays paused. The paused time until now was the old schedule's, and is recorded as skipped."""
+    records = _paused_time(seen.job, decode(seen.job.schedule), _paused_since(seen), at)
+    job = replace(wanted.job, version=seen.job.version + 1, generation=seen.job.generation + 1)
+    return Edited(_revised(wanted.spec, job, RevisionKind.PAUSED, at), records)
+
+
+def _planned_from(job: Job, upcoming: int | None, at: Moment) -> Job:
+    """The job with its next occurrence planned, or completed when there is none, or no run left."""
+    rules = PlanningRules.decode(job.rules)
+    moved = replace(job, version=job.version + 1, generation=job.generation + 1, granted=False, error=None)
+    if upcoming is None or (rules.max_runs is not None and job.planned >= rules.max_runs):
+        return replace(
+            moved,
+            state=JobState.COMPLETED,
+            scheduled_for=None,
+            next_fire_time=None,
+            expires_at=expiry_seconds(at.now_ms, at.retention_ms),
+        )
+    return replace(
+        moved,
+        state=JobState.SCHEDULED,
+        scheduled_for=upcoming,
+        next_fire_time=fire_time(job.id, rules, upcoming),
+        expires_at=None,
+    )
+
+
+def _segment(job: Job, at: Moment) -> Job | None:
+    """What is due of the old schedule and not confirmed, as a job of its own that ends with the edit."""
+    if not _has_unconfirmed(job, at):
+        return None
+    schedule = decode(job.schedule)
+    if isinstance(schedule, (CronSchedule, Every)):
+        end_ms = at.now_ms if schedule.end_ms is None else min(schedule.end_ms, at.now_ms)
+        schedule = replace(schedule, end_ms=end_ms)
+    return replace(job, schedule=encode(schedule), segment=job.generation, version=1)
+
+
+def _stopped(job: Job) -> Job:
+    return replace(
+        job,
+        scheduled_for=None,
+        next_fire_time=None,
+        granted=False,
+        version=job.version + 1,
+        generation=job.generation + 1,
+    )
+
+
+def _planned_at(job: Job, at: Moment) -> int:
+    """The count of planned runs without those that the edit revokes, and with those that are due and not confirmed."""
+    if job.state is JobState.ERROR:
+        return job.planned
+    schedule = decode(job.schedule)
+    planned = job.planned - schedule.count(at.now_ms, max(job.planned_until, at.now_ms))
+    if _has_unconfirmed(job, at):
+        planned += schedule.count((job.scheduled_for or 0) - 1, at.now_ms)
+    max_runs = PlanningRules.decode(job.rules).max_runs
+    return planned if max_runs is None else min(planned, max_runs)
+
+
+# -------------------------------------------------------------------------------------------------------- what is past
+
+
+def _has_unconfirmed(job: Job, at: Moment) -> bool:
+    return job.state is JobState.SCHEDULED and job.scheduled_for is not None and job.scheduled_for <= at.now_ms
+
+
+def _settled(job: Job, at: Moment, state: RunState, reason: str) -> tuple[Run, ...]:
+    """A record for each occurrence that is due, not confirmed and without one; one for all when they are many."""
+    if not _has_unconfirmed(job, at):
+        return ()
+    schedule, first = decode(job.schedule), job.scheduled_for or 0
+    max_runs = PlanningRules.decode(job.rules).max_runs
+    left = None if max_runs is None else max(max_runs - job.planned, 0)
+    count = schedule.count(first - 1, at.now_ms)
+    if left is None or count <= left:
+        newest = schedule.newest(first - 1, at.now_ms, MOST_SINGLE_SKIPS + len(at.recorded))
+    else:
+        count = left
+        newest = tuple(schedule.between(first - 1, at.now_ms, left))[-MOST_SINGLE_SKIPS - len(at.recorded) :]
+    open_ones = tuple(nominal for nominal in newest if nominal not in at.recorded)
+    open_count = count - len(at.recorded)
+    if open_count > MOST_SINGLE_SKIPS and open_ones:
+        block = SkippedBlock(open_count, first, open_ones[-1])
+        return (_record(job, block, at, state, reason),)
+    return tuple(_record(job, SkippedBlock(1, nominal, nominal), at, state, reason) for nominal in open_ones)
+
+
+def _paused_time(job: Job, schedule: Schedule, since_ms: int, at: Moment) -> tuple[Run, ...]:
+    """One record of all that the schedule had in a pause."""
+    missed = schedule.missed(since_ms, at.now_ms, 0)
+    if missed is None:
+        return ()
+    block = SkippedBlock(missed.count, missed.first_ms, missed.last_ms)
+    return (_record(job, block, at, RunState.SKIPPED, "paused"),)
+
+
+def _record(job: Job, block: SkippedBlock, at: Moment, state: RunState, reason: str) -> Run:
+    """A record of a block of occurrences that do not run, filed under the last of them."""
+    return Run(
+        key=RunKey.of(job.id, block.last),
+        tenant=job.tenant,
+        state=state,
+        scheduled_for=block.last,
+        generation=job.generation,
+        priority=job.priority,
+        lane=job.lane,
+        shard=job.shard,
+        created_at=at.now_ms,
+        reason=reason,
+        block=block if block.count > 1 else None,
+        ended_at=at.now_ms,
+        expires_at=(at.now_ms + at.retention_ms) // 1000,
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------- revisions
+
+
+def _check_editable(job: Job, at: Moment) -> None:
+    """A job can be edited while it plans, or while something that it has planned lies ahead."""
+    if job.state in (JobState.SCHEDULED, JobState.PAUSED, JobState.ERROR):
+        return
+    if job.state is JobState.CANCELLED or job.planned_until <= at.now_ms:
+        raise JobFinishedError
+
+
+def _replans(seen: Job, wanted: Job) -> bool:
+    """Whether the next occurrence has to be computed anew: another schedule or window, or a way out of an error."""
+    windows = (PlanningRules.decode(seen.rules).window_ms, PlanningRules.decode(wanted.rules).window_ms)
+    return seen.schedule != wanted.schedule or windows[0] != windows[1] or seen.state is JobState.ERROR
+
+
+def _paused_since(seen: Definition) -> int:
+    """The instant of the pause, or of the last edit during it."""
+    return max(seen.spec.revisions, key=lambda revision: revision.generation).since - 1
+
+
+def _revised(spec: JobSpec, job: Job, kind: RevisionKind, at: Moment, *, forced: bool = False) -> Definition:
+    """The job with a new revision of its schedule, from the next millisecond on.
+
+    A cancel is never refused: it is the last revision, and leaves nothing that an older one could be asked for.
+    """
+    kept = _still_asked_for(spec.revisions, at.now_ms)
+    if len(kept) >= MOST_REVISIONS and not forced:
+        raise TooManyEditsError(kept[1].since + REVISIONS_KEPT_MS)
+    revisions = (*kept, Revision(job.generation, at.now_ms + 1, kind))
+    listed_state = _LISTED_STATES.get(kind, "active")
+    return Definition(job, replace(_next_revision(spec, at), revisions=revisions, listed_state=listed_state))
+
+
+_LISTED_STATES = {RevisionKind.PAUSED: "paused", RevisionKind.CANCELLED: "cancelled"}
+
+
+def _still_asked_for(revisions: tuple[Revision, ...], now_ms: int) -> tuple[Revision, ...]:
+    """The revisions that a message in a queue may need: those that governed in the last 15 days."""
+    ended_by = [*revisions[1:], None]
+    return tuple(
+        revision
+        for revision, successor in zip(revisions, ended_by, strict=True)
+        if successor is None or successor.since > now_ms - REVISIONS_KEPT_MS
+    )
+
+
+def _next_revision(spec: JobSpec, at: Moment) -> JobSpec:
+    return replace(spec, revision=spec.revision + 1, updated_at=at.now_ms)
