@@ -10,6 +10,7 @@ import click
 
 from carillon.domain.clock_changes import as_gap, as_overlap
 from carillon.domain.durations import parse_duration
+from carillon.domain.explaining.document import document_of
 from carillon.domain.explaining.explanation import MOST_OCCURRENCES, Explanation, preview
 from carillon.domain.instants import format_instant, parse_instant, parse_local_time
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, ScheduleError
@@ -69,7 +70,7 @@ def preview_command(*, as_json: bool, **flags: Any) -> None:
     except ScheduleError as refusal:
         raise click.ClickException(str(refusal)) from None
     if as_json:
-        print_json(_document(explanation))
+        print_json(document_of(explanation))
     else:
         _print_for_people(explanation)
 
@@ -118,24 +119,6 @@ def _is_local(flags: Mapping[str, Any]) -> bool:
     """Whether a single run is given on the clock of a zone."""
     run_at = flags["run_at"]
     return run_at is not None and flags["timezone"] is not None and not _WITH_OFFSET.fullmatch(run_at)
-
-
-def _document(explanation: Explanation) -> dict[str, Any]:
-    return {
-        "occurrences": [{"at": format_instant(each.at_ms), "local": each.local} for each in explanation.occurrences],
-        "text": explanation.text,
-        "clock_changes": [
-            {
-                "at": format_instant(change.at_ms),
-                "before": change.before,
-                "after": change.after,
-                "effect": change.effect,
-                "detail": change.detail,
-            }
-            for change in explanation.clock_changes
-        ],
-        "warnings": [{"code": warning.code, "detail": warning.detail} for warning in explanation.warnings],
-    }
 
 
 def _print_for_people(explanation: Explanation) -> None:

@@ -154,7 +154,7 @@ SCHEDULE_WORDS = [
         "Every 5 minutes, Europe/Berlin time",
     ),
     ("interval", Every(1_800_000, NOON), "Every 30 minutes, counted from 2026-10-12T12:00:00.000Z"),
-    ("interval-from-start", Every(1_000, NOON, NOON), "Every 1 second, counted from 2026-10-12T12:00:00.000Z"),
+    ("interval-from-start", Every(1_000, NOON, NOON), "Every second, counted from 2026-10-12T12:00:00.000Z"),
     (
         "interval-within-bounds",
         Every(5_400_000, NOON, NOON + 1, NOON + 5_400_000),

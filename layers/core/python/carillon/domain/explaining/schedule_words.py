@@ -47,12 +47,17 @@ def _words(schedule: Schedule) -> str:
         case Every(interval_ms, anchor_ms, start_ms, end_ms):
             day = ", a day being 24 hours" if interval_ms >= DAY_MS else ""
             bounds = _bounds_words(None if start_ms == anchor_ms else start_ms, end_ms)
-            return f"Every {duration_words(interval_ms)}{day}, counted from {format_instant(anchor_ms)}{bounds}"
+            return f"Every {_interval_words(interval_ms)}{day}, counted from {format_instant(anchor_ms)}{bounds}"
         case CronSchedule(expression, timezone, _, _, start_ms, end_ms):
             clock = "UTC" if timezone == "UTC" else f"{timezone} time"
             words = cron_words(Cron.parse(expression))
             return f"{words}, {clock}{_bounds_words(start_ms, end_ms)}{_choice_words(schedule)}"
     raise TypeError(f"no words for {type(schedule).__name__}")
+
+
+def _interval_words(interval_ms: int) -> str:
+    words = duration_words(interval_ms)
+    return words.removeprefix("1 ") if words.count(" ") == 1 else words
 
 
 def _bounds_words(start_ms: int | None, end_ms: int | None) -> str:
