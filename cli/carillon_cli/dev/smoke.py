@@ -4,7 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from itertools import cycle, islice
 from typing import Any
 
 import click
@@ -16,8 +16,7 @@ from carillon_cli.dev.receiver import Call, Receiver
 from carillon_cli.dev.stack import Running
 
 _ONE_OFFS = 12
-_FIRST_SECONDS = 3.0
-_APART_SECONDS = 0.5
+_DELAYS_SECONDS = (3, 4, 5)
 _RECURRING = 3
 _RUNS_EACH = 4
 _EXPECTED = _ONE_OFFS + _RECURRING * _RUNS_EACH
@@ -50,18 +49,18 @@ def _prove(running: Running, stop: threading.Event) -> list[Call]:
         Client(running.url, running.credentials.api_key) as client,
         Receiver(running.credentials.signing_secret) as receiver,
     ):
-        jobs = [client.create_job(job)["id"] for job in _jobs(receiver, time.time())]
+        jobs = [client.create_job(job)["id"] for job in _jobs(receiver.url("/smoke"))]
         calls = _first_calls(_callbacks(receiver, stop))
         _check_signatures(calls)
         _check_records(client, jobs, stop)
     return calls
 
 
-def _jobs(receiver: Receiver, now_seconds: float) -> list[dict[str, Any]]:
-    due = [now_seconds + _FIRST_SECONDS + number * _APART_SECONDS for number in range(_ONE_OFFS)]
-    schedules: list[dict[str, Any]] = [{"run_at": datetime.fromtimestamp(at, UTC).isoformat()} for at in due]
+def _jobs(url: str) -> list[dict[str, Any]]:
+    delays = islice(cycle(_DELAYS_SECONDS), _ONE_OFFS)
+    schedules: list[dict[str, Any]] = [{"delay": f"PT{delay}S"} for delay in delays]
     schedules += [{"every": "PT1S", "max_runs": _RUNS_EACH}] * _RECURRING
-    target = {"type": "http", "url": receiver.url("/smoke")}
+    target = {"type": "http", "url": url}
     return [{"schedule": schedule, "target": target, "payload": {"smoke": True}} for schedule in schedules]
 
 

@@ -20,6 +20,12 @@ _LOCKED_ACTIONS = (
     "ChangeMessageVisibility",
     "ChangeMessageVisibilityBatch",
 )
+# IAM knows no action for a batch: it is allowed by the action for one (service authorization reference of SQS).
+_ACTION_OF_BATCH = {
+    "sqs:SendMessageBatch": "sqs:SendMessage",
+    "sqs:DeleteMessageBatch": "sqs:DeleteMessage",
+    "sqs:ChangeMessageVisibilityBatch": "sqs:ChangeMessageVisibility",
+}
 
 
 class Seams:
@@ -32,6 +38,7 @@ class Seams:
         self._functions: Any = import_module("ministack.services.lambda_svc")
         self._runtime: Any = import_module("ministack.core.lambda_runtime")
         self._persistence: Any = import_module("ministack.core.persistence")
+        self._actions: Any = import_module("ministack.core.iam_actions")
         self._wake: Any = import_module("ministack.core.concurrency").esm_wake
 
     @property
@@ -48,6 +55,16 @@ class Seams:
         handlers: dict[str, Handler] = self._sqs._HANDLERS  # noqa: SLF001 - see the module
         for action in _LOCKED_ACTIONS:
             handlers[action] = _locked(handlers[action], self._sqs._queues_lock)  # noqa: SLF001 - see the module
+
+    def authorize_batches(self) -> None:
+        """Ask for the rights to a queue's batches by the names that IAM has for them."""
+        named: Callable[..., str | None] = self._actions.extract_iam_action
+
+        def name(*request: Any, **options: Any) -> str | None:
+            action = named(*request, **options)
+            return action if action is None else _ACTION_OF_BATCH.get(action, action)
+
+        self._actions.extract_iam_action = name
 
     def forget_stream_positions(self) -> None:
         """Let stream consumers start at the beginning: stream records are not kept, so kept positions lie ahead."""

@@ -122,6 +122,7 @@ def run(settings: Settings) -> None:
         restore(settings.snapshot, settings.state)
     seams = Seams()
     seams.lock_queue_requests()
+    seams.authorize_batches()
     server = Server(settings, seams)
     asyncio.run(server.run())
     shutil.rmtree(settings.scratch, ignore_errors=True)
