@@ -13,7 +13,7 @@ from carillon.domain.planning import UnreadableEntry
 from carillon.ports import Claimed, ClaimRefused, UnreadableItemError
 from contract.backends import Stores
 from contract.conftest import LIVE
-from contract.samples import NOW_MS, a_claim, a_definition, a_full_run, a_job, a_run, as_due
+from contract.samples import NOW_MS, a_claim, a_confirmation, a_definition, a_full_run, a_job, a_run, a_skipped, as_due
 
 
 @pytest.fixture(params=["moto", LIVE])
@@ -139,6 +139,17 @@ def test_a_job_whose_lease_is_damaged_is_set_aside_by_its_claim(stores: Stores) 
     assert stores.jobs.claim_many(claims) == [ClaimRefused(claims[0], None), Claimed(claims[1])]
     assert stores.due_entries() == [as_due(whole.job)]
     assert read(stores, job_item(damaged.job))[k.STATE] == {"S": "error"}
+
+
+def test_a_job_damaged_meanwhile_is_no_error_of_ours(stores: Stores) -> None:
+    """Setting an error, or confirming, against an item that can no longer be read is refused, and stops nobody."""
+    definition = a_definition()
+    stores.jobs.create(definition)
+    claim = a_claim(definition.job)
+    plant(stores, job_item(definition.job) | {k.VERSION: {"S": "1"}})
+    assert not stores.jobs.set_error(claim.entry, "broken")
+    assert not stores.jobs.confirm(a_confirmation(claim))
+    assert not stores.jobs.confirm(a_confirmation(claim, records=(a_skipped(definition.job, NOW_MS),)))
 
 
 DAMAGED_RUNS: dict[str, Item] = {

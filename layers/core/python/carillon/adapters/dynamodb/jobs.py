@@ -9,7 +9,7 @@ from carillon.adapters.dynamodb.claims import Answer, ClaimTransport, SingleClai
 from carillon.adapters.dynamodb.confirms import confirm
 from carillon.adapters.dynamodb.database import Database, Lost, Written
 from carillon.adapters.dynamodb.due_items import LONGEST_REASON, set_item_aside
-from carillon.adapters.dynamodb.job_items import job_item, job_key, job_of
+from carillon.adapters.dynamodb.job_items import job_if_readable, job_item, job_key, job_of
 from carillon.adapters.dynamodb.job_names import JobNames
 from carillon.adapters.dynamodb.replacing import replacement
 from carillon.adapters.dynamodb.run_items import run_item
@@ -149,9 +149,10 @@ class DynamoJobStore:
         values[":seen"] = number(entry.version)
         key = job_key(entry.job_id, entry.segment)
         written = self._database.write(update(self._database.jobs, key, change, f"#{k.VERSION} = :seen", values))
-        return isinstance(written, Written) or (
-            written.old is not None and was_set_to_error(job_of(written.old), entry)
-        )
+        if isinstance(written, Written):
+            return True
+        stored = job_if_readable(written.old)
+        return stored is not None and was_set_to_error(stored, entry)
 
     def delete(self, job_id: str) -> None:
         """Remove what is left of a job whose hot half is gone: its name first, because the other half tells it."""
