@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
 from carillon.adapters.memory.edges import MemoryClock, RecordingMeter
 from carillon.domain.messages import Tick
 from carillon.entrypoint.batches import batch_handler

@@ -10,6 +10,7 @@ from threading import Event, Thread
 
 import pytest
 import trustme
+
 from carillon.adapters.http.caller import HttpCaller
 from carillon.domain.outcomes import CallRequest, Outcome
 from carillon.domain.targets import TargetPolicy

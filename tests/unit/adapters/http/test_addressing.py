@@ -7,6 +7,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
+
 from carillon.adapters.http import dialling, resolving
 from carillon.adapters.http.budget import Budget, CallFailedError
 from carillon.adapters.http.dialling import check_peer

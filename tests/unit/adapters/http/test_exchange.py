@@ -9,6 +9,7 @@ from gzip import compress
 from typing import TYPE_CHECKING
 
 import pytest
+
 from carillon.domain.outcomes import Failure
 
 if TYPE_CHECKING:

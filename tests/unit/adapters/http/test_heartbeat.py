@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+
 from carillon.adapters.http.budget import Budget, CallFailedError
 from carillon.domain.outcomes import Failure
 

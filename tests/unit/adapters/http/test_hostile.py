@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+
 from carillon.domain.outcomes import Failure
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import trustme
+
 from carillon.adapters.http.budget import Budget, CallFailedError
 from carillon.adapters.http.dialling import default_tls, start_tls
 from carillon.domain.outcomes import Failure

@@ -1,6 +1,7 @@
 """Which addresses may be called, row by row."""
 
 import pytest
+
 from carillon.domain.addresses import address_allowed
 from carillon.domain.targets import HOSTED, TargetPolicy, development
 

@@ -3,14 +3,15 @@
 from urllib.parse import urlsplit
 
 import pytest
+from h11 import LocalProtocolError, Request
+from hypothesis import given
+from hypothesis import strategies as st
+
 from carillon.domain.addresses import address_allowed
 from carillon.domain.headers import header_problems
 from carillon.domain.outcomes import answered
 from carillon.domain.retry_after import parse_retry_after
 from carillon.domain.targets import HOSTED, TargetRefused, parse_target_url
-from h11 import LocalProtocolError, Request
-from hypothesis import given
-from hypothesis import strategies as st
 
 MARKS = ["https", "http", "://", "//", *":/@\\#?[]%.-_\t\n \0"]
 NAMES = ["acme.com", "127.0.0.1", "::1", "localhost", "443", "8443", "0", "0x7f", "xn--", "xn--a", "①", "。", "é", "a"]

@@ -1,6 +1,7 @@
 """Which headers a tenant may add to a callback."""
 
 import pytest
+
 from carillon.domain.headers import HeaderProblem, header_problems, is_sendable
 
 

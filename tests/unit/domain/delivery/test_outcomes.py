@@ -1,6 +1,7 @@
 """What an attempt's outcome means for the run."""
 
 import pytest
+
 from carillon.domain.outcomes import Failure, Outcome, Verdict, answered, classify, error_code, failed
 
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+
 from carillon.domain.retry_after import parse_retry_after
 
 NEW_YEAR_MS = round(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) * 1000

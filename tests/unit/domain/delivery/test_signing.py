@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 
 import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+
 from carillon.domain.signing import BadSecretError, new_secret, sign
 from carillon.receiver import WebhookError, verify
-from standardwebhooks import Webhook, WebhookVerificationError
 
 K1 = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 K2 = "whsec_ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8="

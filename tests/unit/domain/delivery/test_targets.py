@@ -1,6 +1,7 @@
 """Which URLs may be called, row by row."""
 
 import pytest
+
 from carillon.domain.targets import HOSTED, TargetAddress, TargetPolicy, TargetRefused, development, parse_target_url
 
 ALLOWED = [
