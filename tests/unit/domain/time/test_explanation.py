@@ -225,6 +225,13 @@ def test_the_ends_of_the_calendar_can_be_shown(zone: str) -> None:
     assert preview(CronSchedule("0 0 * * *", zone), LAST_INSTANT_MS - 2 * DAY_MS, 9).occurrences
 
 
+def test_the_wait_for_the_first_occurrence_tells_only_changes_that_matter() -> None:
+    """Years of clock changes before the next leap day are left out; one that skips the schedule's time is told."""
+    assert not preview(CronSchedule("0 0 29 2 *", NEW_YORK), NOON, 1).clock_changes
+    skipped = preview(CronSchedule("30 2 * * 0", NEW_YORK, "skip"), utc("2025-03-08T12:00"), 1)
+    assert [change.effect for change in skipped.clock_changes] == ["skipped"]
+
+
 def test_a_long_preview_has_a_bounded_list_of_clock_changes() -> None:
     """Centuries of leap days do not bring hundreds of clock changes along."""
     assert len(preview(CronSchedule("0 0 29 2 *", NEW_YORK), NOON, 60).clock_changes) == 100

@@ -43,7 +43,7 @@ class Explanation:
     Attributes:
         text: The schedule in one sentence.
         occurrences: The next nominal times, ascending.
-        clock_changes: Those that have to do with these occurrences, ascending.
+        clock_changes: The first 100 between these occurrences, or before them with an effect, ascending.
         warnings: What its owner should know.
     """
 
@@ -106,7 +106,8 @@ def _clock_changes(
     schedule: Schedule, zone: Zone, from_ms: int, shown_ms: tuple[int, ...], run_at_local_ms: int | None
 ) -> Iterator[ClockChange]:
     if isinstance(schedule, CronSchedule) and shown_ms:
-        yield from clock_changes_among(schedule, from_ms, shown_ms[-1])
+        changes = clock_changes_among(schedule, from_ms, shown_ms[-1])
+        yield from (change for change in changes if change.effect != "unaffected" or change.at_ms > shown_ms[0])
     if isinstance(schedule, OneOff) and run_at_local_ms is not None:
         change = clock_change_met_by(zone, run_at_local_ms, schedule.at_ms)
         yield from () if change is None else (change,)
