@@ -1,7 +1,8 @@
 """The deployed local stack, driven from outside.
 
-All end-to-end tests share one stack, started when the first of them needs it. Under pytest-xdist they stay on one
+Most end-to-end tests share one stack, started when the first of them needs it. Under pytest-xdist they stay on one
 worker (`--dist loadgroup`); with another way of distribution each worker starts a stack of its own, on its own ports.
+Tests that have stacks of their own say so by a group of their own (`OWN_STACK`) and run beside the others.
 """
 
 import json
@@ -24,17 +25,22 @@ from carillon_cli.dev.project import STACK_NAME
 from carillon_cli.dev.receiver import Receiver
 
 HERE = Path(__file__).parent
+CARILLON = str(Path(sys.executable).parent / "carillon")
 # The first start on a machine builds the dependency layer; the checks of continuous integration run beside it.
 READY_SECONDS = 240
 STOP_SECONDS = 30
+COMMAND_SECONDS = 240
+OWN_STACK = pytest.mark.xdist_group("own stack")
 
 
+@pytest.hookimpl(tryfirst=True)  # before items are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what stands in this folder: one group on one worker, with time enough to start the stack."""
+    """Mark what stands in this folder: one group on one worker, unless said, with time enough to start the stack."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
-            item.add_marker(pytest.mark.xdist_group("stack"))
+            if item.get_closest_marker("xdist_group") is None:
+                item.add_marker(pytest.mark.xdist_group("stack"))
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(READY_SECONDS + 120))
 
@@ -45,7 +51,7 @@ class DevStack:
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
         self.state = folder / "state"
-        self._ready = folder / "ready.json"
+        self.ready_file = folder / "ready.json"
         self._port = aws_port()
         self._options = options
         self._child: Child | None = None
@@ -58,15 +64,15 @@ class DevStack:
     def begin(self) -> None:
         """Start it without waiting. It ends with this process at the latest, by the end of its standard input."""
         self.stop()
-        self._ready.unlink(missing_ok=True)
-        command = [str(Path(sys.executable).parent / "carillon"), "dev", "--stop-at-eof", f"--port={self._port}"]
-        argv = [*command, f"--state={self.state}", f"--ready-file={self._ready}", *self._options]
+        self.ready_file.unlink(missing_ok=True)
+        command = [CARILLON, "dev", "--stop-at-eof", f"--port={self._port}"]
+        argv = [*command, f"--state={self.state}", f"--ready-file={self.ready_file}", *self._options]
         self._child = Child(Program("carillon dev", argv, os.environ, self.folder, self.folder / "log", leads=True))
 
     def wait_ready(self) -> None:
         """Wait until its ready file is there; fail with the end of its log if that does not come."""
         deadline = time.monotonic() + READY_SECONDS
-        while not self._ready.exists():
+        while not self.ready_file.exists():
             if self._process().exited() or time.monotonic() > deadline:
                 pytest.fail(f"carillon dev did not get ready:\n{self._process().tail()}", pytrace=False)
             time.sleep(0.1)
@@ -86,6 +92,11 @@ class DevStack:
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
         self.stop()
+
+    def carillon(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command against it, whatever its exit code."""
+        command = [CARILLON, *arguments, f"--ready-file={self.ready_file}"]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=COMMAND_SECONDS)
 
     def function_processes(self, output: str) -> list[int]:
         """Process ids of a function, by its output's key (such as `WorkerFunction`)."""
@@ -129,7 +140,7 @@ class DevStack:
         return outputs
 
     def _value(self, name: str) -> str:
-        value: str = json.loads(self._ready.read_text())[name]
+        value: str = json.loads(self.ready_file.read_text())[name]
         return value
 
     def _process(self) -> Child:

@@ -15,6 +15,8 @@ from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from carillon_cli.dev.errors import UNREACHABLE, DevError
+
 _BODY_BYTES_LIMIT = 10 * 1024 * 1024
 _ANSWER_SECONDS = 30.0
 # Both ends of the connection decide these for themselves.
@@ -72,6 +74,23 @@ class Gateway:
         """Serve in the background."""
         for server in self._servers:
             threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def check(self, path: str) -> None:
+        """Ask for a path, and so start what answers.
+
+        Raises:
+            DevError: if no answer comes, or one that speaks of a fault.
+        """
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_ANSWER_SECONDS + 5)
+        try:
+            connection.request("GET", path)
+            status = connection.getresponse().status
+        except (OSError, http.client.HTTPException) as error:
+            raise DevError(f"the API does not answer: {error}", UNREACHABLE) from error
+        finally:
+            connection.close()
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise DevError(f"the API answers {path} with status {status}", UNREACHABLE)
 
     def close(self) -> None:
         """Stop listening."""

@@ -22,6 +22,7 @@ from carillon_cli.dev.workspace import Workspace, workspace, write_json
 
 _API_ID = re.compile(r"//([0-9a-z]+)\.execute-api\.")
 _CHILD_GRACE_SECONDS = 2.0
+_HEALTH_PATH = "/v1/health"
 # Functions that a first run passes through, and that take a batch; an empty one starts a process and no more. Two
 # batches at a time are usual for the worker: its second process would start while a run is due.
 _WARMED = ("DispatcherFunction", "WorkerFunction", "WorkerFunction")
@@ -139,6 +140,7 @@ class _Start:
         gateway.open(_upstream(aws, deployment))
         with self.progress.step("first functions started"):
             self._wake(aws, deployment)
+            gateway.check(_HEALTH_PATH)
         return Running(f"http://localhost:{port}", credentials, deployment, aws)
 
     def _gateway(self, port: int) -> Gateway:

@@ -3,11 +3,12 @@
 import http.client
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import pytest
 
+from carillon_cli.dev.errors import DevError
 from carillon_cli.dev.gateway import Gateway, Upstream
 from carillon_cli.dev.ports import aws_port
 from carillon_cli.dev.receiver import Answer, Receiver
@@ -132,6 +133,14 @@ def test_it_says_not_yet_until_it_is_opened() -> None:
         door.open()
         response, _ = door.ask("GET", "/v1/health")
         assert response.status == 200
+
+
+@pytest.mark.parametrize(("status", "fails"), [(200, False), (404, False), (500, True), (503, True)])
+def test_a_check_fails_only_on_a_fault(door: Door, status: int, *, fails: bool) -> None:
+    """An API that answers is up, whatever it thinks of the path; one that fails is not."""
+    door.upstream.answer("/_aws/execute-api/abc/$default/v1/health", Answer(status))
+    with pytest.raises(DevError, match=str(status)) if fails else nullcontext():
+        door.gateway.check("/v1/health")
 
 
 def test_an_upstream_that_has_gone_is_a_503(door: Door) -> None:
