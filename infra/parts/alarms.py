@@ -12,8 +12,6 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-from infra.parts.function import METRICS_NAMESPACE
-
 if TYPE_CHECKING:
     from aws_cdk import aws_sqs as sqs
 
@@ -158,7 +156,7 @@ class Alarms(Construct):
 def _own_metric(name: str, function: CarillonFunction, statistic: str, period: Duration) -> cloudwatch.Metric:
     """A metric that a function writes itself, under its service name."""
     return cloudwatch.Metric(
-        namespace=METRICS_NAMESPACE,
+        namespace=function.metrics_namespace,
         metric_name=name,
         dimensions_map={"service": function.service},
         statistic=statistic,

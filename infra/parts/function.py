@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from infra.parts.sources import Sources
     from infra.stages import Stage
 
-METRICS_NAMESPACE = "Carillon"
 NOT_DEPLOYED = ["**/__pycache__", "**/*.pyc"]
 LOG_RETENTION = {
     1: logs.RetentionDays.ONE_DAY,
@@ -81,6 +80,7 @@ class CarillonFunction(Construct):
         super().__init__(factory, construct_id)
         stage = factory.stage
         self._imitated_aws = stage.imitated_aws
+        self.metrics_namespace = metrics_namespace(stage)
         self.service = spec.service
         self.log_group = log_group(self, stage)
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
@@ -150,10 +150,15 @@ def environment(spec: Spec, stage: Stage) -> dict[str, str]:
         **to_environ(spec.settings),
         "PYTHONTZPATH": "",  # zone rules come from the locked tzdata package, never from the host
         "POWERTOOLS_SERVICE_NAME": spec.service,
-        "POWERTOOLS_METRICS_NAMESPACE": METRICS_NAMESPACE,
+        "POWERTOOLS_METRICS_NAMESPACE": metrics_namespace(stage),
         "POWERTOOLS_LOG_LEVEL": stage.log_level,
         "POWERTOOLS_TRACE_DISABLED": str(not stage.tracing).lower(),
     }
+
+
+def metrics_namespace(stage: Stage) -> str:
+    """Where a stage's own metrics are: stages of one account do not mix."""
+    return f"Carillon/{stage.name}"
 
 
 def log_group(scope: Construct, stage: Stage) -> logs.LogGroup:

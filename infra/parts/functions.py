@@ -164,7 +164,7 @@ class Functions(FunctionFactory):
             ),
         )
         function.allow((QUERY,), self._index(keys.DUE_INDEX))
-        function.allow((GET, PUT, UPDATE), self._jobs)
+        function.allow((DELETE, GET, PUT, UPDATE), self._jobs)
         function.allow((GET, UPDATE), self._control)
         function.allow((SEND,), *(work.queue.queue_arn for work in self._queues.work))
         cap = self.stage.concurrency.dispatcher
@@ -203,7 +203,6 @@ class Functions(FunctionFactory):
                     **self._tables,
                     **self._queue_urls,
                     secrets_key_id=self._storage.secrets_key.key_id,
-                    shards=self.stage.shards,
                     retention_days=self.stage.retention_days,
                     allow_loopback_targets=self.stage.allow_loopback_targets,
                     lane=lane,

@@ -55,17 +55,18 @@ def test_function_errors(template: Template, name: str) -> None:
     assert (alarm["Statistic"], alarm["Threshold"], alarm["EvaluationPeriods"]) == ("Sum", 1, 1)
 
 
-def test_dispatch_lag(template: Template) -> None:
+def test_dispatch_lag(template: Template, stage: Stage) -> None:
     """Lateness is our own metric, since a queue's age loses sight of what is stuck; its limit is the promise's."""
     alarm = alarm_on(template, "dispatch_lag_ms", service="dispatcher")
-    assert (alarm["Namespace"], alarm["ExtendedStatistic"], alarm["Threshold"]) == ("Carillon", "p99", 30_000)
+    watched = alarm["Namespace"], alarm["ExtendedStatistic"], alarm["Threshold"]
+    assert watched == (f"Carillon/{stage.name}", "p99", 30_000)
 
 
 @pytest.mark.parametrize("service", ["worker", "long_worker", "dead_letters"])
-def test_unparsable_messages(template: Template, service: str) -> None:
+def test_unparsable_messages(template: Template, stage: Stage, service: str) -> None:
     """B181: one message that nobody can read sets off an alarm."""
     alarm = alarm_on(template, "unparsable_message", service=service)
-    assert (alarm["Namespace"], alarm["Statistic"], alarm["Threshold"]) == ("Carillon", "Sum", 1)
+    assert (alarm["Namespace"], alarm["Statistic"], alarm["Threshold"]) == (f"Carillon/{stage.name}", "Sum", 1)
 
 
 def test_silence(template: Template) -> None:

@@ -83,7 +83,7 @@ def test_libraries_are_told_who_they_serve(template: Template, stage: Stage, fun
     """Logs and metrics carry the function's own name; zone rules never come from the host."""
     environment = deployed_environment(template, function)
     assert environment["POWERTOOLS_SERVICE_NAME"] == SERVICES[function]
-    assert environment["POWERTOOLS_METRICS_NAMESPACE"] == "Carillon"
+    assert environment["POWERTOOLS_METRICS_NAMESPACE"] == f"Carillon/{stage.name}"
     assert environment["POWERTOOLS_LOG_LEVEL"] == stage.log_level
     assert environment["POWERTOOLS_TRACE_DISABLED"] == ("false" if stage.tracing else "true")
     assert environment["PYTHONTZPATH"] == ""

@@ -35,7 +35,7 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
         "Queues/Ticks": {"sqs:SendMessage"},
     },
     "Dispatcher": {
-        JOBS: {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+        JOBS: {"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
         f"{JOBS}/index/due": {"dynamodb:Query"},
         CONTROL: {"dynamodb:GetItem", "dynamodb:UpdateItem"},
         "Queues/Ticks": CONSUME,

@@ -23,7 +23,6 @@ EXAMPLES: list[StageSettings] = [
         **TABLES,
         **QUEUES,
         secrets_key_id="arn:aws:kms:us-east-1:000000000000:key/1",
-        shards=64,
         retention_days=30,
         allow_loopback_targets=True,
         lane="long",

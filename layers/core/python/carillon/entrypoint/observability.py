@@ -10,8 +10,6 @@ from typing import Any, Protocol
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
-NAMESPACE = "Carillon"
-
 _formatter = LambdaPowertoolsFormatter()
 
 
@@ -35,7 +33,7 @@ class EmbeddedMeter:
     """
 
     def __init__(self, service: str) -> None:
-        self._metrics = Metrics(namespace=NAMESPACE, service=service)
+        self._metrics = Metrics(service=service)
         self._lock = Lock()
 
     def count(self, name: str, value: int = 1) -> None:

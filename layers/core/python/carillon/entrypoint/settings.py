@@ -151,7 +151,6 @@ class WorkerSettings(
     TargetSettings,
     WorkQueueSettings,
     RetentionPeriodSettings,
-    ShardSettings,
     ControlTableSettings,
     JobsTableSettings,
     StageSettings,
