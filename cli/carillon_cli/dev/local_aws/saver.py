@@ -11,7 +11,7 @@ from carillon_cli.dev.local_aws.snapshot import Frozen, SnapshotFile
 _logger = logging.getLogger("snapshot")
 # The window that a `kill -9` of everything can lose, for writes that nobody waited for.
 INTERVAL_SECONDS = 1.0
-# After a snapshot that took t, rest for 3 t: at most a quarter of one processor goes into snapshots that are waited for.
+# After a snapshot that took t, rest for 3 t: at most a quarter of a processor goes into snapshots.
 _REST_FACTOR = 3
 
 
