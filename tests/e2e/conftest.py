@@ -100,7 +100,7 @@ class DevStack:
 
     def function_processes(self, output: str) -> list[int]:
         """Process ids of a function, by its output's key (such as `WorkerFunction`)."""
-        listed = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(["ps", "-wweo", "pid=,args="], capture_output=True, text=True, check=True).stdout
         wanted = f"{self.state}/aws/tmp/ministack-lambda-{self.outputs[output]}-"
         return [int(line.split()[0]) for line in listed.splitlines() if wanted in line]
 

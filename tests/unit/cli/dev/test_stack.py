@@ -46,7 +46,7 @@ def nothing_is_left(options: Options) -> bool:
     assert options.state is not None
     assert options.ready_file is not None
     aws_port = int((options.state / "aws-port").read_text())
-    commands = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    commands = subprocess.run(["ps", "-wweo", "args"], capture_output=True, text=True, check=True).stdout
     return (
         is_free(options.port)
         and is_free(aws_port)
