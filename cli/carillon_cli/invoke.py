@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64decode
+from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 import click
@@ -26,17 +27,21 @@ LONGEST_RUN_SECONDS = 930
 @click.command()
 @click.argument("function", type=click.Choice(list(OUTPUT_KEYS)), metavar="FUNCTION")
 @click.argument("event", type=click.File("rb"), metavar="EVENT")
+@click.option(
+    "--set", "values", multiple=True, metavar="NAME=VALUE", help="Put VALUE where EVENT says ${NAME}; repeatable."
+)
 @uses_stack
 @json_option
-def invoke(place: Place, function: str, event: BinaryIO, *, as_json: bool) -> None:
+def invoke(place: Place, function: str, event: BinaryIO, values: tuple[str, ...], *, as_json: bool) -> None:
     """Run FUNCTION with the event in the file EVENT (- is stdin) and show its answer and the end of its log.
 
     FUNCTION is one of api, ticker, dispatcher, worker, long_worker, dead_letters, retention.
 
     \b
-    carillon invoke ticker events/tick.json --ready-file ready.json
+    carillon invoke ticker events/ticker_minute.json --ready-file ready.json
+    carillon invoke api events/api_list.json --set API_KEY="$CARILLON_API_KEY"
     """  # noqa: D301 - click reads \b as "keep these lines"
-    payload = event.read()
+    payload = _filled(event.read(), values)
     _check_event(payload)
     answer = _answer_of(place, output(outputs_of(place), OUTPUT_KEYS[function]), payload)
     if as_json:
@@ -47,6 +52,16 @@ def invoke(place: Place, function: str, event: BinaryIO, *, as_json: bool) -> No
     if answer["function_error"]:
         click.echo(f"carillon: the function failed: {answer['function_error']}", err=True)
         click.get_current_context().exit(REFUSED)
+
+
+def _filled(payload: bytes, values: Iterable[str]) -> bytes:
+    """The event with each `${NAME}` of the given names replaced, inside its JSON strings."""
+    for given in values:
+        name, equals, value = given.partition("=")
+        if not (name and equals):
+            raise click.UsageError("--set wants NAME=VALUE")
+        payload = payload.replace(f"${{{name}}}".encode(), json.dumps(value)[1:-1].encode())
+    return payload
 
 
 def _check_event(payload: bytes) -> None:

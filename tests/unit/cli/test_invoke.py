@@ -35,6 +35,14 @@ def test_the_answer_and_the_log_are_shown(invoke: Run) -> None:
     assert result.stderr.splitlines() == ["START", "crl_live_… was seen", "END"]
 
 
+def test_an_event_may_have_gaps(invoke: Run) -> None:
+    """What the event leaves open is filled in, whatever signs it holds; the rest of the event stays as it is."""
+    result = invoke("ticker", '{"key": "${KEY}", "stage": "$default", "job": "${JOB}"}', "--set", 'KEY=a"b=c')
+    assert json.loads(result.stdout) == {"got": {"key": 'a"b=c', "stage": "$default", "job": "${JOB}"}}
+    refused = invoke("ticker", "{}", "--set", "KEY")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+
+
 def test_a_failed_function_is_1(invoke: Run) -> None:
     """A function that failed leaves with 1, and its answer says how."""
     result = invoke("ticker", '{"fail": true}')
