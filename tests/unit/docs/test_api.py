@@ -101,7 +101,7 @@ def test_every_failure_is_listed() -> None:
         ("Schedules", "at most 200 characters", LONGEST_EXPRESSION == 200),
         ("Schedules", "1 to 1,000,000", documents.MOST_RUNS == 1_000_000),
         ("Targets", "up to 2,048 ASCII", targets.MOST_URL_CHARACTERS == 2_048),
-        ("Targets", "port 443 or 8443", targets.HOSTED.ports == {443, 8443}),
+        ("Targets", "port 443 or 8443", targets.HOSTED.ports == frozenset({443, 8443})),
         ("Targets", "up to 32, 8 KiB", (headers.MOST_HEADERS, headers.MOST_HEADER_BYTES) == (32, 8 * KIB)),
         ("Targets", "names of up to 64", headers.MOST_NAME_CHARACTERS == 64),
         ("Targets", "`PT1S` to `PT14M`", documents.LONGEST_TIMEOUT_MS == 14 * 60 * SECOND_MS),
