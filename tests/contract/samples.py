@@ -102,6 +102,7 @@ def a_full_definition() -> Definition:
             "payload": b"\x00\xff{}",
             "deadline_ms": 3_600_000,
             "listed_state": "paused",
+            "state_reason": "target_gone",
         },
     )
 

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
-from carillon.domain.job import ClaimLease, JobState
-from carillon.ports import Claimed
+import pytest
+
+from carillon.domain.job import ClaimLease, Definition, JobState
+from carillon.ports import Claimed, NameTakenError, Renaming
 from contract.backends import Stores
 from contract.samples import (
     NOW_MS,
@@ -92,6 +94,81 @@ def test_cancelling_frees_no_other_jobs_name(stores: Stores) -> None:
     assert stores.jobs.replace(again, seen_version=2, seen_revision=2, records=[a_skipped(first.job, NOW_MS)])
     assert stores.jobs.get(first.job.id) == again
     assert stores.jobs.replace(cancelled_now(second), seen_version=1, seen_revision=1, records=())
+
+
+def renamed(definition: Definition, name: str | None) -> Definition:
+    """The job in its next revision, under another name."""
+    return replace(definition, spec=replace(definition.spec, revision=definition.spec.revision + 1, name=name))
+
+
+def rename(stores: Stores, definition: Definition, name: str | None) -> bool:
+    """Give a job of version 1 and revision 1 another name."""
+    renaming = Renaming(definition.spec.name)
+    return stores.jobs.replace(
+        renamed(definition, name), seen_version=1, seen_revision=1, records=(), renaming=renaming
+    )
+
+
+@pytest.mark.parametrize(("former", "name"), [("a", "b"), (None, "b"), ("a", None)])
+def test_a_renamed_job_holds_its_new_name_alone(stores: Stores, former: str | None, name: str | None) -> None:
+    """The new name is taken and the former one is free, in the write of the edit."""
+    job = a_definition(name=former)
+    stores.jobs.create(job)
+    assert rename(stores, job, name)
+    assert rename(stores, job, name), "a repeat has succeeded"
+    assert stores.jobs.get(job.job.id) == renamed(job, name)
+    if name is not None:
+        with pytest.raises(NameTakenError) as refused:
+            stores.jobs.create(a_definition(name=name))
+        assert refused.value.job_id == job.job.id
+    if former is not None:
+        stores.jobs.create(a_definition(name=former))
+
+
+def test_b146_a_name_of_a_living_job_is_not_taken_by_renaming(stores: Stores) -> None:
+    """B146: refused whole, told who holds it; the job keeps its own name."""
+    holder, job = a_definition(name="daily"), a_definition(name="nightly")
+    stores.jobs.create(holder)
+    stores.jobs.create(job)
+    with pytest.raises(NameTakenError) as refused:
+        rename(stores, job, "daily")
+    assert refused.value.job_id == holder.job.id
+    assert stores.jobs.get(job.job.id) == job
+    with pytest.raises(NameTakenError):
+        stores.jobs.create(a_definition(name="nightly"))
+
+
+def test_a_name_left_behind_is_taken_by_renaming(stores: Stores) -> None:
+    """The name of a job that is gone can be taken; the job that lost it frees it no more."""
+    gone, job = a_definition(name="daily"), a_definition(name="nightly")
+    stores.jobs.create(gone)
+    stores.jobs.create(job)
+    stores.drop_hot_half(gone.job.id)
+    assert rename(stores, job, "daily")
+    stores.jobs.delete(gone.job.id)
+    with pytest.raises(NameTakenError) as refused:
+        stores.jobs.create(a_definition(name="daily"))
+    assert refused.value.job_id == job.job.id
+
+
+def test_b137_a_stale_renaming_changes_no_name(stores: Stores) -> None:
+    """B137: an edit that lost its race neither takes the new name nor frees the former one."""
+    job = a_definition(name="nightly")
+    stores.jobs.create(job)
+    newer = edited(job)
+    assert stores.jobs.replace(newer, seen_version=1, seen_revision=1, records=())
+    assert not rename(stores, job, "daily")
+    stores.jobs.create(a_definition(name="daily"))
+    with pytest.raises(NameTakenError):
+        stores.jobs.create(a_definition(name="nightly"))
+
+
+def test_names_of_other_tenants_are_not_in_the_way_of_renaming(stores: Stores) -> None:
+    """Each tenant has its own names."""
+    stores.jobs.create(a_definition(name="daily", tenant="umbrella"))
+    job = a_definition(name="nightly")
+    stores.jobs.create(job)
+    assert rename(stores, job, "daily")
 
 
 def test_a_new_version_voids_the_claim(stores: Stores) -> None:

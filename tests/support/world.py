@@ -25,6 +25,7 @@ from carillon.application.run_records import RunRecords
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Definition, HttpTarget, Job, JobSpec, JobState, Lane, PlanningRules, Priority, Revision
 from carillon.domain.outcomes import CallRequest, Failure, Outcome, answered, failed
+from carillon.domain.planning import fire_time
 from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import Run
 from carillon.domain.schedule import Schedule, encode
@@ -184,14 +185,14 @@ class World:
         now_ms = self.clock.now_ms()
         first = schedule.next_after(now_ms - 1)
         assert first is not None
-        job_id = self.ids.job_id(now_ms)
+        job_id, rules = self.ids.job_id(now_ms), rules or PlanningRules()
         target = spec.pop("target", HttpTarget("https://hooks.example.net/cb"))
         job = Job(
             id=job_id,
             tenant=TENANT,
             state=JobState.SCHEDULED,
             schedule=encode(schedule),
-            rules=(rules or PlanningRules()).encode(),
+            rules=rules.encode(),
             shard=0,
             lane=target.lane,
             priority=priority,
@@ -199,7 +200,7 @@ class World:
             generation=1,
             created_at=now_ms,
             scheduled_for=first,
-            next_fire_time=first,
+            next_fire_time=fire_time(job_id, rules, first),
         )
         retry = spec.pop("retry", RetryPolicy(jitter=Jitter.NONE))
         half = JobSpec(job_id, TENANT, target, retry, (Revision(1, 0),), 1, now_ms, now_ms, **spec)

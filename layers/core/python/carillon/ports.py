@@ -141,6 +141,13 @@ class JobPage:
     next_after: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """An edit gives a job the name of its new definition (None: no name), in place of this one (None: it had none)."""
+
+    former: str | None
+
+
 class JobStore(Protocol):
     """Jobs, both halves."""
 
@@ -175,12 +182,16 @@ class JobStore(Protocol):
         seen_revision: int,
         records: Sequence[Run],
         segment: Job | None = None,
+        renaming: Renaming | None = None,
     ) -> bool:
         """Store both halves if neither has changed since it was read, together with what settles the past.
 
         All or nothing: new run records, and the segment of the old plan that the due index is to drain. A record whose
-        run has one already is left as it is. When the job is cancelled, its name becomes free. Returns False when the
-        job has changed.
+        run has one already is left as it is. When the job is cancelled, its name becomes free; when it is renamed, its
+        new name is taken and the former one becomes free. Returns False when the job has changed.
+
+        Raises:
+            NameTakenError: another job of the tenant holds the new name.
         """
         ...
 

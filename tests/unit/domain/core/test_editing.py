@@ -15,6 +15,7 @@ from carillon.domain.editing import (
     cancel,
     change,
     pause,
+    replan,
     resume,
 )
 from carillon.domain.instants import format_instant, parse_instant
@@ -157,11 +158,61 @@ def test_a_window_is_part_of_the_plan() -> None:
     assert moved.generation == 2
 
 
-def test_a_schedule_with_nothing_ahead_is_refused() -> None:
-    """An edit never leaves a job that is scheduled and has no next occurrence."""
-    seen = job(cron("0 * * * *"), "2026-06-01T11:00:00Z")
+@pytest.mark.parametrize("state", [JobState.SCHEDULED, JobState.PAUSED])
+def test_a_schedule_with_nothing_ahead_is_refused(state: JobState) -> None:
+    """An edit leaves no job that has no next occurrence, or would have none when it is resumed at once."""
+    seen = job(cron("0 * * * *"), "2026-06-01T11:00:00Z", state=state)
     with pytest.raises(NothingAheadError):
         rescheduled(seen, OneOff(parse_instant("2026-06-01T09:00:00Z")), at("2026-06-01T10:00:00Z"))
+
+
+def test_a_single_run_may_be_moved_to_the_present() -> None:
+    """As at its creation, a single run may be due at the very instant of the edit."""
+    seen = job(OneOff(parse_instant("2026-06-01T12:00:00Z")), "2026-06-01T12:00:00Z")
+    edited = rescheduled(seen, OneOff(parse_instant("2026-06-01T10:00:00Z")), at("2026-06-01T10:00:00Z"))
+    assert (next_of(edited), edited.definition.job.state) == ("2026-06-01T10:00Z", JobState.SCHEDULED)
+
+
+@pytest.mark.parametrize(("most", "state"), [(3, JobState.COMPLETED), (4, JobState.SCHEDULED)])
+def test_a_limit_of_runs_belongs_to_the_schedule(most: int, state: JobState) -> None:
+    """A limit that is reached already completes the job: it never shows a next fire that is not to come."""
+    seen = job(cron("0 * * * *"), "2026-06-01T11:00:00Z", planned=3)
+    rules = PlanningRules(max_runs=most).encode()
+    after = change(seen, replace(seen, job=replace(seen.job, rules=rules)), at("2026-06-01T10:20:00Z")).definition.job
+    assert after.state is state
+    assert (after.next_fire_time is None) == (state is JobState.COMPLETED)
+
+
+def test_a_window_given_while_paused_waits_for_the_resume() -> None:
+    """Another window or limit of a paused job settles nothing: the time of its single run is not lost by it."""
+    once = OneOff(parse_instant("2026-06-01T12:00:00Z"))
+    paused = pause(job(once, "2026-06-01T12:00:00Z"), at("2026-06-01T11:00:00Z")).definition
+    rules = PlanningRules(window_ms=600_000)
+    edited = change(paused, replace(paused, job=replace(paused.job, rules=rules.encode())), at("2026-06-01T12:30:00Z"))
+    assert (edited.records, edited.definition.job.generation) == ((), paused.job.generation)
+    resumed = resume(edited.definition, at("2026-06-01T13:00:00Z"), catch_up=False).definition.job
+    assert resumed.scheduled_for == once.at_ms
+    assert resumed.next_fire_time == once.at_ms + window_offset(JOB_ID, 600_000)
+
+
+def test_the_reason_of_a_pause_lasts_as_long_as_the_pause() -> None:
+    """It stays through edits during the pause, and is gone with it."""
+    seen = job(cron("0 * * * *"), "2026-06-01T11:00:00Z")
+    paused = pause(seen, at("2026-06-01T10:10:00Z"), reason="target_gone").definition
+    edited = rescheduled(paused, cron("30 * * * *"), at("2026-06-01T10:15:00Z")).definition
+    assert (paused.spec.state_reason, edited.spec.state_reason) == ("target_gone", "target_gone")
+    assert resume(edited, at("2026-06-01T10:20:00Z"), catch_up=False).definition.spec.state_reason is None
+    assert cancel(edited, at("2026-06-01T10:20:00Z")).definition.spec.state_reason is None
+
+
+def test_a_plan_by_other_zone_rules_is_a_new_generation_of_the_same_definition() -> None:
+    """The next occurrence moves, what was sent of the old one is void, and the ETag stays."""
+    seen = job(cron("0 17 * * *"), "2026-06-01T17:00:00Z", rules=PlanningRules(window_ms=60_000))
+    moved = replan(seen, parse_instant("2026-06-01T16:00:00Z"), at("2026-06-01T10:00:00Z")).definition
+    assert moved.job.next_fire_time == parse_instant("2026-06-01T16:00:00Z") + window_offset(JOB_ID, 60_000)
+    assert (moved.job.version, moved.job.generation) == (6, 2)
+    assert moved.spec == replace(seen.spec, revisions=moved.spec.revisions)
+    assert moved.spec.superseded_at(1) == Revision(2, parse_instant("2026-06-01T10:00:00Z") + 1)
 
 
 def test_resume_from_now_fires_nothing_of_the_pause() -> None:
@@ -289,6 +340,7 @@ def test_too_many_edits_are_refused_until_the_oldest_is_forgotten() -> None:
         pause(seen, at("2026-06-01T10:00:00Z"))
     later = Moment(refused.value.retry_at, RETENTION_MS)
     assert refused.value.retry_at == revisions[1].since + REVISIONS_KEPT_MS
+    assert refused.value.wait_ms == refused.value.retry_at - now_ms
     assert len(pause(seen, later).definition.spec.revisions) <= MOST_REVISIONS
     assert cancel(seen, at("2026-06-01T10:00:00Z")).definition.job.state is JobState.CANCELLED
 

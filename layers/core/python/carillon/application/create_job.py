@@ -14,6 +14,7 @@ from carillon.domain.job import (
     Priority,
     Revision,
 )
+from carillon.domain.planning import fire_time
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import CronSchedule, OneOff, Schedule, ScheduleError, encode
 from carillon.ports import Ids, JobStore, ShardLedger
@@ -87,7 +88,7 @@ class CreateJob:
                 generation=1,
                 created_at=now_ms,
                 scheduled_for=first,
-                next_fire_time=first,
+                next_fire_time=fire_time(job_id, new.rules, first),
             ),
             _spec(job_id, tenant, new, now_ms),
         )
@@ -116,11 +117,12 @@ def _first_occurrence(schedule: Schedule, now_ms: int) -> int:
     """A single run may be due at this very instant; what recurs begins later than its creation."""
     first = schedule.next_after(now_ms - 1 if isinstance(schedule, OneOff) else now_ms)
     if first is None:
-        raise _nothing_ahead(schedule)
+        raise nothing_ahead(schedule)
     return first
 
 
-def _nothing_ahead(schedule: Schedule) -> NoOccurrenceError:
+def nothing_ahead(schedule: Schedule) -> NoOccurrenceError:
+    """The refusal of a schedule without an occurrence, at the field that leaves it none."""
     if isinstance(schedule, OneOff):
         return NoOccurrenceError("run_at", "in the past", "an instant that is not in the past")
     if getattr(schedule, "end_ms", None) is not None:

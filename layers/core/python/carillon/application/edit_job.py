@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from carillon.application.read_jobs import job_of_tenant
 from carillon.domain.editing import Edited, Moment
 from carillon.domain.job import Definition, Job, JobState
-from carillon.ports import JobStore, RunStore, UnavailableError
+from carillon.ports import JobStore, Renaming, RunStore, UnavailableError
 
 MOST_RACES = 10
 """Lost races in a row before we give up: a dispatcher that changes the job each time has to lose some time."""
@@ -49,6 +49,7 @@ class EditJob:
         Raises:
             JobNotFoundError: the tenant has no such job.
             RevisionMismatchError: the job has another revision.
+            NameTakenError: the edit gives it a name that another job holds.
             UnavailableError: the job was changed by others each time we tried.
             Exception: what the edit itself raises.
         """
@@ -68,6 +69,7 @@ class EditJob:
             seen_revision=seen.spec.revision,
             records=edited.records,
             segment=edited.segment,
+            renaming=None if edited.definition.spec.name == seen.spec.name else Renaming(seen.spec.name),
         )
 
     def _recorded(self, job: Job, now_ms: int) -> frozenset[int]:

@@ -17,6 +17,7 @@ from carillon.domain.callbacks import callback
 from carillon.domain.job import Definition
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
 from carillon.domain.outcomes import Outcome, Verdict, classify, error_code
+from carillon.domain.planning import due_time
 from carillon.domain.retry import GiveUp, decide_retry
 from carillon.domain.retry_after import parse_retry_after
 from carillon.domain.run import Attempt, Run, RunState, finished_attempt, heartbeat, started, waiting
@@ -137,6 +138,7 @@ class ExecuteRun:
             started(
                 run,
                 now_ms=now_ms,
+                due_ms=due_time(definition.job, run.key),
                 lease_ms=self.timing.lease_ms,
                 start_id=self.ids.token(),
                 revision=definition.spec.revision,

@@ -6,8 +6,10 @@ If the record refuses that write because somebody else was there first, `resolve
 
 from dataclasses import dataclass
 
-from carillon.domain.job import Definition, JobSpec, JobState, RevisionKind
+from carillon.domain.identity import RunKey
+from carillon.domain.job import Definition, JobState, RevisionKind
 from carillon.domain.messages import MessageKind, WorkMessage
+from carillon.domain.planning import due_time
 from carillon.domain.retry import MAX_AGE_MS
 from carillon.domain.run import MOST_ATTEMPTS_LOST, Run, RunState
 
@@ -88,7 +90,7 @@ def _judge_first(message: WorkMessage, definition: Definition, now_ms: int) -> J
         return End(RunState.CANCELLED, "job_cancelled")
     if newer is not None and newer.kind is RevisionKind.PAUSED and definition.job.state is JobState.PAUSED:
         return End(RunState.SKIPPED, "paused")
-    if _past_deadline(definition.spec, scheduled_for, now_ms):
+    if _past_deadline(definition, message.key, now_ms):
         return End(RunState.SKIPPED, "deadline")
     if now_ms > scheduled_for + MAX_AGE_MS:
         return End(RunState.DEAD_LETTERED, "max_age")
@@ -108,13 +110,15 @@ def _judge_waiting(definition: Definition, run: Run | None, now_ms: int, wait: i
         return End(RunState.DEAD_LETTERED, "max_age")
     if definition.job.state is JobState.PAUSED:
         return WaitLonger(now_ms + min(PAUSE_RETRY_MS * 2 ** min(run.wait, 6), LONGEST_PAUSE_RETRY_MS))
-    if run.attempt == 0 and _past_deadline(definition.spec, run.scheduled_for, now_ms):
+    if run.attempt == 0 and _past_deadline(definition, run.key, now_ms):
         return End(RunState.SKIPPED, "deadline")
     return Start()
 
 
-def _past_deadline(spec: JobSpec, scheduled_for: int, now_ms: int) -> bool:
-    return spec.deadline_ms is not None and now_ms > scheduled_for + spec.deadline_ms
+def _past_deadline(definition: Definition, key: RunKey, now_ms: int) -> bool:
+    """A deadline counts from when the run is due: a window that spreads runs must not make them late."""
+    deadline_ms = definition.spec.deadline_ms
+    return deadline_ms is not None and now_ms > due_time(definition.job, key) + deadline_ms
 
 
 def resolve(run: Run, definition: Definition | None, now_ms: int) -> Resolution:

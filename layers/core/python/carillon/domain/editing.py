@@ -39,11 +39,15 @@ class NothingAheadError(Exception):
 
 
 class TooManyEditsError(Exception):
-    """One more edit would push out a revision that a message may still refer to. `retry_at`: epoch ms."""
+    """One more edit would push out a revision that a message may still refer to.
 
-    def __init__(self, retry_at: int) -> None:
+    `retry_at` is the instant from which it would do, epoch ms; `wait_ms` how long that is from the edit.
+    """
+
+    def __init__(self, retry_at: int, now_ms: int) -> None:
         super().__init__("too many edits")
         self.retry_at = retry_at
+        self.wait_ms = retry_at - now_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,13 @@ class Moment:
     recorded: Collection[int] = ()
 
 
-def pause(seen: Definition, at: Moment) -> Edited:
+def pause(seen: Definition, at: Moment, *, reason: str | None = None) -> Edited:
     """Pause a job; pausing a paused one changes nothing. What is due and not begun is skipped, with its record.
+
+    Args:
+        seen: the job as read.
+        at: when.
+        reason: why, if it is not the tenant's wish.
 
     Raises:
         JobFinishedError: the job has ended.
@@ -84,7 +93,7 @@ def pause(seen: Definition, at: Moment) -> Edited:
     _check_editable(seen.job, at)
     job = replace(_stopped(seen.job), state=JobState.PAUSED, planned=_planned_at(seen.job, at))
     records = _settled(seen.job, at, RunState.SKIPPED, "paused")
-    return Edited(_revised(seen.spec, job, RevisionKind.PAUSED, at), records)
+    return Edited(_revised(replace(seen.spec, state_reason=reason), job, RevisionKind.PAUSED, at), records)
 
 
 def resume(seen: Definition, at: Moment, *, catch_up: bool) -> Edited:
@@ -111,6 +120,8 @@ def resume(seen: Definition, at: Moment, *, catch_up: bool) -> Edited:
 
 def change(seen: Definition, wanted: Definition, at: Moment) -> Edited:
     """Give a job another definition. The next occurrence is computed anew, from now, only if the schedule changes.
+
+    A job whose limit of runs is reached by then is completed by it.
 
     Args:
         seen: the job as read.
@@ -149,16 +160,26 @@ def cancel(seen: Definition, at: Moment) -> Edited:
     return Edited(_revised(seen.spec, job, RevisionKind.CANCELLED, at, forced=True), records)
 
 
+def replan(seen: Definition, upcoming: int, at: Moment) -> Edited:
+    """Plan another next occurrence (nominal, epoch ms) by the same schedule, because its zone has other rules now.
+
+    Only while the planned one is ahead and nothing was sent ahead of its time. What may have been sent of it meanwhile
+    is void. The definition stays what it was, and so does its revision.
+
+    Raises:
+        TooManyEditsError: the schedule was edited too often lately.
+    """
+    moved = _revised(seen.spec, _planned_from(seen.job, upcoming, at), RevisionKind.DEFINED, at)
+    return Edited(Definition(moved.job, replace(seen.spec, revisions=moved.spec.revisions)))
+
+
 # ----------------------------------------------------------------------------------------------------------- new plans
 
 
 def _rescheduled(seen: Definition, wanted: Definition, at: Moment) -> Edited:
+    upcoming = _first_from(decode(wanted.job.schedule), at)
     if seen.job.state is JobState.PAUSED:
         return _rescheduled_while_paused(seen, wanted, at)
-    schedule = decode(wanted.job.schedule)
-    upcoming = schedule.next_after(at.now_ms)
-    if upcoming is None:
-        raise NothingAheadError
     segment = _segment(seen.job, at)
     base = replace(wanted.job, planned=_planned_at(seen.job, at), version=seen.job.version)
     job = _planned_from(base, upcoming, at)
@@ -170,6 +191,14 @@ def _rescheduled_while_paused(seen: Definition, wanted: Definition, at: Moment) 
     records = _paused_time(seen.job, decode(seen.job.schedule), _paused_since(seen), at)
     job = replace(wanted.job, version=seen.job.version + 1, generation=seen.job.generation + 1)
     return Edited(_revised(wanted.spec, job, RevisionKind.PAUSED, at), records)
+
+
+def _first_from(schedule: Schedule, at: Moment) -> int:
+    """A single run may be due at the very instant of the edit; what recurs begins later."""
+    upcoming = schedule.next_after(at.now_ms - 1 if isinstance(schedule, OneOff) else at.now_ms)
+    if upcoming is None:
+        raise NothingAheadError
+    return upcoming
 
 
 def _planned_from(job: Job, upcoming: int | None, at: Moment) -> Job:
@@ -295,9 +324,16 @@ def _check_editable(job: Job, at: Moment) -> None:
 
 
 def _replans(seen: Job, wanted: Job) -> bool:
-    """Whether the next occurrence has to be computed anew: another schedule or window, or a way out of an error."""
-    windows = (PlanningRules.decode(seen.rules).window_ms, PlanningRules.decode(wanted.rules).window_ms)
-    return seen.schedule != wanted.schedule or windows[0] != windows[1] or seen.state is JobState.ERROR
+    """Whether the next occurrence has to be computed anew.
+
+    That is by another schedule, its limit of runs and the window included, or on the way out of an error. A paused job
+    has no next occurrence: another window or limit counts from its resume on.
+    """
+    if seen.state is JobState.ERROR or seen.schedule != wanted.schedule:
+        return True
+    before, after = PlanningRules.decode(seen.rules), PlanningRules.decode(wanted.rules)
+    is_other = (before.window_ms, before.max_runs) != (after.window_ms, after.max_runs)
+    return is_other and seen.state is not JobState.PAUSED
 
 
 def _paused_since(seen: Definition) -> int:
@@ -312,10 +348,14 @@ def _revised(spec: JobSpec, job: Job, kind: RevisionKind, at: Moment, *, forced:
     """
     kept = _still_asked_for(spec.revisions, at.now_ms)
     if len(kept) >= MOST_REVISIONS and not forced:
-        raise TooManyEditsError(kept[1].since + REVISIONS_KEPT_MS)
-    revisions = (*kept, Revision(job.generation, at.now_ms + 1, kind))
-    listed_state = _LISTED_STATES.get(kind, "active")
-    return Definition(job, replace(_next_revision(spec, at), revisions=revisions, listed_state=listed_state))
+        raise TooManyEditsError(kept[1].since + REVISIONS_KEPT_MS, at.now_ms)
+    revised = replace(
+        _next_revision(spec, at),
+        revisions=(*kept, Revision(job.generation, at.now_ms + 1, kind)),
+        listed_state=_LISTED_STATES.get(kind, "active"),
+        state_reason=spec.state_reason if kind is RevisionKind.PAUSED else None,
+    )
+    return Definition(job, revised)
 
 
 _LISTED_STATES = {RevisionKind.PAUSED: "paused", RevisionKind.CANCELLED: "cancelled"}

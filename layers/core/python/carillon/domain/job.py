@@ -157,7 +157,10 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """The other half: what a worker needs, and what lists show. `revision` is the ETag."""
+    """The other half: what a worker needs, and what lists show.
+
+    `revision` is the ETag, `state_reason` why the job is paused if that was not the tenant's wish.
+    """
 
     job_id: str
     tenant: str
@@ -172,6 +175,7 @@ class JobSpec:
     payload: bytes | None = None
     deadline_ms: int | None = None
     listed_state: str = "active"
+    state_reason: str | None = None
 
     def superseded_at(self, generation: int) -> Revision | None:
         """The first revision after a generation, if any: from its `since` on, that generation no longer answers."""

@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import chain, islice
 
 from carillon.domain.identity import RunKey
-from carillon.domain.job import JobState, Lane, MisfirePolicy, PlanningRules, Priority
+from carillon.domain.job import Job, JobState, Lane, MisfirePolicy, PlanningRules, Priority
 from carillon.domain.run import Run, RunState, SkippedBlock
 from carillon.domain.schedule import OneOff, Schedule, decode
 
@@ -148,6 +148,16 @@ def window_offset(job_id: str, window_ms: int) -> int:
 def fire_time(job_id: str, rules: PlanningRules, nominal: int) -> int:
     """When the run of a nominal time is due (both epoch ms)."""
     return nominal + window_offset(job_id, rules.window_ms)
+
+
+def due_time(job: Job, key: RunKey) -> int:
+    """When a run of a job is due by the job's present window, epoch ms; a manual run is due at its own time."""
+    if key.is_manual:
+        return key.scheduled_for
+    try:
+        return fire_time(job.id, _rules(job.rules), key.scheduled_for)
+    except ValueError:  # damaged since it was planned: the run goes on without a window
+        return key.scheduled_for
 
 
 def _due(entry: DueJob, nominal: int, offset: int) -> int:

@@ -133,8 +133,8 @@ def _moved(run: Run, state: RunState, **changes: object) -> Run:
     return replace(run, state=state, rev=run.rev + 1, **changes)  # type: ignore[arg-type]  # each caller names fields of Run
 
 
-def started(run: Run, *, now_ms: int, lease_ms: int, start_id: str, revision: int) -> Run:
-    """The next attempt of a waiting run begins, under a lease."""
+def started(run: Run, *, now_ms: int, due_ms: int, lease_ms: int, start_id: str, revision: int) -> Run:
+    """The next attempt of a waiting run begins, under a lease. The first one is late by the time since it was due."""
     number = run.attempt + 1
     return _moved(
         run,
@@ -145,7 +145,7 @@ def started(run: Run, *, now_ms: int, lease_ms: int, start_id: str, revision: in
         next_fire_time=None,
         reason=None,
         attempts=(*run.attempts, Attempt(number, now_ms, revision=revision)),
-        lateness_ms=now_ms - run.scheduled_for if run.lateness_ms is None else run.lateness_ms,
+        lateness_ms=now_ms - due_ms if run.lateness_ms is None else run.lateness_ms,
     )
 
 

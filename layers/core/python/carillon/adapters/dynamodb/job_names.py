@@ -28,9 +28,9 @@ class JobNames:
         item = key_of(*k.name_key(spec.tenant, spec.name)) | holder
         return [put(self.database.control, item, _FREE_OR_HELD_BY, values)]
 
-    def freeing(self, spec: JobSpec) -> list[Write]:
+    def freeing(self, tenant: str, name: str | None, job_id: str) -> list[Write]:
         """The write by which a job's name becomes free, if it has one and still holds it."""
-        return [] if spec.name is None else [self._freeing(spec.tenant, spec.name, spec.job_id)]
+        return [] if name is None else [self._freeing(tenant, name, job_id)]
 
     def free(self, tenant: str, name: str, job_id: str) -> None:
         """Free a name, if this job still holds it."""

@@ -21,7 +21,7 @@ from carillon.adapters.store_rules import (
     is_same_edit,
     was_set_to_error,
 )
-from carillon.domain.job import Definition, Job, JobState
+from carillon.domain.job import Definition, Job, JobSpec, JobState
 from carillon.domain.planning import DueJob
 from carillon.domain.run import Run
 from carillon.ports import (
@@ -32,6 +32,7 @@ from carillon.ports import (
     Confirmation,
     JobPage,
     NameTakenError,
+    Renaming,
     UnavailableError,
     UnreadableItemError,
 )
@@ -63,16 +64,8 @@ class DynamoJobStore:
             put(self._database.jobs, job_item(job), ABSENT),
             put(self._database.jobs, spec_item(spec), ABSENT),
         ]
-        former_holder: str | None = None
-        for _ in range(MOST_NAME_RACES):
-            cancelled = self._database.transact([*halves, *self._names.taking(spec, former_holder)])
-            if cancelled is None:
-                return
-            if len(halves) not in cancelled.failed or len(cancelled.failed) > 1:
-                self._check_repeat(definition)
-                return
-            former_holder = self._former_holder(cancelled.failed[len(halves)])
-        raise UnavailableError("the name keeps changing hands")
+        if not self._write_with_name(halves, (), spec):
+            self._check_repeat(definition)
 
     def get(self, job_id: str) -> Definition | None:
         """Both halves, by one strongly consistent query, or None."""
@@ -103,19 +96,21 @@ class DynamoJobStore:
         seen_revision: int,
         records: Sequence[Run],
         segment: Job | None = None,
+        renaming: Renaming | None = None,
     ) -> bool:
         """Store both halves if neither has changed since it was read, with what settles the past, all or nothing.
 
         The claim of a dispatcher stands unless the version rises, which voids it; the stored epoch always stands.
 
         Raises:
+            NameTakenError: another job of the tenant holds the new name.
             ItemTooLargeError: the job does not fit into an item any more.
         """
         required = replacement(self._database.jobs, definition, seen_version, seen_revision)
-        freed = self._names.freeing(definition.spec) if definition.job.state is JobState.CANCELLED else []
         if segment is not None:
             required.append(put(self._database.jobs, job_item(segment), ABSENT))
-        if self._database.transact_with(required, [*freed, *self._recording(records)]) is None:
+        optional = [*self._freeing(definition, renaming), *self._recording(records)]
+        if self._write_with_name(required, optional, definition.spec if renaming else None):
             return True
         stored = self.get(definition.job.id)
         return stored is not None and is_same_edit(stored.spec, definition.spec, seen_revision)
@@ -164,6 +159,33 @@ class DynamoJobStore:
         if (name := fields.text_or_none(k.NAME)) is not None:
             self._names.free(fields.text(k.TENANT), name, job_id)
         self._database.write(delete(self._database.jobs, key, f"attribute_exists(#{k.PK})"))
+
+    def _write_with_name(self, required: Sequence[Write], optional: Sequence[Write], named: JobSpec | None) -> bool:
+        """Make all required writes, with those optional ones whose conditions hold, and let a job take its name.
+
+        Returns False when a condition of the required ones failed.
+
+        Raises:
+            NameTakenError: another job of the tenant holds the name.
+        """
+        former_holder: str | None = None
+        for _ in range(MOST_NAME_RACES):
+            naming = [] if named is None else self._names.taking(named, former_holder)
+            cancelled = self._database.transact_with([*required, *naming], optional)
+            if cancelled is None:
+                return True
+            if any(position < len(required) for position in cancelled.failed):
+                return False
+            former_holder = self._former_holder(cancelled.failed[len(required)])
+        raise UnavailableError("the name keeps changing hands")
+
+    def _freeing(self, definition: Definition, renaming: Renaming | None) -> list[Write]:
+        """The write that frees the name that a job has no more."""
+        spec = definition.spec
+        if renaming is not None:
+            return self._names.freeing(spec.tenant, renaming.former, spec.job_id)
+        is_cancelled = definition.job.state is JobState.CANCELLED
+        return self._names.freeing(spec.tenant, spec.name, spec.job_id) if is_cancelled else []
 
     def _check_repeat(self, definition: Definition) -> None:
         stored = self.get(definition.job.id)

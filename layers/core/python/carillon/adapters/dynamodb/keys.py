@@ -39,6 +39,7 @@ EXPIRES_AT: Final = "expires_at"  # epoch seconds: the TTL attribute of both tab
 # of the other half of a job
 LISTED: Final = "listed"
 LISTED_STATE: Final = "listed_state"
+STATE_REASON: Final = "state_reason"
 NAME: Final = "name"
 LABELS: Final = "labels"
 TARGET: Final = "target"

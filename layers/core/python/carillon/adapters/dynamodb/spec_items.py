@@ -52,6 +52,8 @@ def spec_item(spec: JobSpec) -> Item:
         item[k.PAYLOAD] = raw(spec.payload)
     if spec.deadline_ms is not None:
         item[k.DEADLINE_MS] = number(spec.deadline_ms)
+    if spec.state_reason is not None:
+        item[k.STATE_REASON] = text(spec.state_reason)
     if (size_bytes := size_of(item)) > MOST_BYTES:
         raise ItemTooLargeError(spec.job_id, size_bytes)
     return item
@@ -84,6 +86,7 @@ def spec_of(item: Item) -> JobSpec:
         payload=fields.raw(k.PAYLOAD) if fields.has(k.PAYLOAD) else None,
         deadline_ms=fields.number_or_none(k.DEADLINE_MS),
         listed_state=fields.text(k.LISTED_STATE),
+        state_reason=fields.text_or_none(k.STATE_REASON),
     )
 
 

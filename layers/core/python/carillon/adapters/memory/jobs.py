@@ -24,6 +24,7 @@ from carillon.ports import (
     Confirmation,
     JobPage,
     NameTakenError,
+    Renaming,
     UnreadableItemError,
 )
 
@@ -76,10 +77,14 @@ class MemoryJobStore:
         seen_revision: int,
         records: Sequence[Run],
         segment: Job | None = None,
+        renaming: Renaming | None = None,
     ) -> bool:
         """Store both halves if neither has changed since it was read, with what settles the past, all or nothing.
 
         The claim of a dispatcher stands unless the version rises, which voids it; the stored epoch always stands.
+
+        Raises:
+            NameTakenError: another job of the tenant holds the new name.
         """
         job, spec, state = definition.job, definition.spec, self._state
         with state.lock:
@@ -88,11 +93,14 @@ class MemoryJobStore:
                 return False
             if stored.version != seen_version or stored_spec.revision != seen_revision:
                 return is_same_edit(stored_spec, spec, seen_revision)
+            if renaming is not None:
+                self._take_name(spec)
+                self._free_name(spec.tenant, renaming.former, spec.job_id)
             lease = stored.lease if job.version == seen_version else voided(stored.lease)
             state.put_job(replace(job, lease=lease))
             state.specs[job.id] = _frozen(spec)
             if job.state is JobState.CANCELLED:
-                self._free_name(spec)
+                self._free_name(spec.tenant, spec.name, spec.job_id)
             self._record(records)
             if segment is not None:
                 state.put_job(segment)
@@ -132,7 +140,7 @@ class MemoryJobStore:
         """Remove what is left of a job whose hot half is gone."""
         with self._state.lock:
             if job_id not in self._state.jobs and (spec := self._state.specs.pop(job_id, None)):
-                self._free_name(spec)
+                self._free_name(spec.tenant, spec.name, spec.job_id)
 
     def _check_repeat(self, definition: Definition) -> None:
         stored = self._state.specs.get(definition.job.id)
@@ -148,9 +156,9 @@ class MemoryJobStore:
             raise NameTakenError(holder)
         self._state.names[spec.tenant, spec.name] = spec.job_id
 
-    def _free_name(self, spec: JobSpec) -> None:
-        if spec.name is not None and self._state.names.get((spec.tenant, spec.name)) == spec.job_id:
-            del self._state.names[spec.tenant, spec.name]
+    def _free_name(self, tenant: str, name: str | None, job_id: str) -> None:
+        if name is not None and self._state.names.get((tenant, name)) == job_id:
+            del self._state.names[tenant, name]
 
     def _claim(self, claim: Claim) -> ClaimResult:
         with self._state.lock:
