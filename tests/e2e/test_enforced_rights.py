@@ -1,0 +1,101 @@
+"""The stack with IAM enforced: each function does all of its work with the rights of its own role."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from botocore.exceptions import ClientError
+
+from carillon_cli.client import Client
+from carillon_cli.dev.receiver import Answer, Receiver
+from e2e.conftest import OWN_STACK, DevStack
+from e2e.live import aws_client, checked, ended_runs, job
+
+EVENTS = Path(__file__).parents[2] / "events"
+EVENTS_JOB = "job_01JWNJBZW0000G40R40M30E209"  # the first job in the recorded events
+BOUND_SECONDS = 60
+SOON = {"delay": "PT2S"}
+# Longer than the 20 s after which a worker gives a sign of life, by its own right to hide messages.
+LONG_CALL_SECONDS = 22
+JOBS = {
+    "/high": {"priority": "high"},
+    "/low": {"priority": "low"},
+    "/long-lane": {"target": {"timeout": "PT2M"}},
+    "/long-call": {"target": {"timeout": "PT45S"}},
+    "/retried": {"retry": {"max_attempts": 3, "base": "PT1S", "jitter": "none"}},
+}
+
+pytestmark = [OWN_STACK, pytest.mark.timeout(420)]
+
+
+def test_no_function_lacks_a_right(new_stack: Callable[..., DevStack], tmp_path: Path) -> None:
+    """Jobs run, retry, are listed, imported and cancelled; ends are recorded and cleared; nobody is denied anything."""
+    stack = new_stack("--auth")
+    stack.start()
+    assert_enforced(stack)
+    with Client(stack.url, stack.api_key) as client, Receiver(stack.signing_secret) as receiver:
+        assert_jobs_run(client, receiver)
+        assert_jobs_are_imported_listed_and_cancelled(stack, client, receiver, tmp_path)
+        assert_ends_are_recorded_and_cleared(stack, client, receiver, tmp_path)
+    log = stack.log_of_aws()
+    assert [line for line in log.splitlines() if "AccessDenied" in line or "not authorized" in line] == []
+
+
+def assert_enforced(stack: DevStack) -> None:
+    """Somebody without rights is turned away: else this test would say nothing."""
+    iam = aws_client(stack.aws_endpoint, "iam")
+    iam.create_user(UserName="nobody")
+    key = iam.create_access_key(UserName="nobody")["AccessKey"]
+    stranger = aws_client(stack.aws_endpoint, "dynamodb", (key["AccessKeyId"], key["SecretAccessKey"]))
+    with pytest.raises(ClientError, match="AccessDenied"):
+        stranger.scan(TableName=stack.outputs["JobsTable"])
+
+
+def assert_jobs_run(client: Client, receiver: Receiver) -> None:
+    """Every queue, both workers, the sign of life and the retry."""
+    receiver.answer("/retried", Answer(503), Answer(200))
+    receiver.answer("/long-call", Answer(delay_seconds=LONG_CALL_SECONDS))
+    jobs = {path: client.create_job(job(receiver.url(path), SOON, **fields)) for path, fields in JOBS.items()}
+    recurring = client.create_job(job(receiver.url("/each-second"), {"every": "PT1S", "max_runs": 3}))
+    runs = {path: ended_runs(client, jobs[path]["id"], 1, BOUND_SECONDS) for path in JOBS}
+    assert [run["state"] for of_one in runs.values() for run in of_one] == ["succeeded"] * len(JOBS)
+    assert [run["attempt"] for run in runs["/retried"]] == [2]
+    assert [run["state"] for run in ended_runs(client, recurring["id"], 3, BOUND_SECONDS)] == ["succeeded"] * 3
+    checked(receiver.calls())
+
+
+def assert_jobs_are_imported_listed_and_cancelled(
+    stack: DevStack, client: Client, receiver: Receiver, folder: Path
+) -> None:
+    """A few schedules by the command; each is found again by its name, and cancelled."""
+    table = folder / "few.csv"
+    table.write_text("id,kind,expression\nnightly,cron,0 2 * * *\npoll,interval,6h\n")
+    done = stack.carillon("jobs", "import", str(table), "--url", receiver.url("/few"), "--json")
+    assert (done.returncode, json.loads(done.stdout)["created"]) == (0, 2), done.stderr
+    imported = list(client.jobs({"name_prefix": "few/"}))
+    assert {each["name"] for each in imported} == {"few/nightly", "few/poll"}
+    for each in imported:
+        client.cancel_job(each["id"])
+        assert client.job(each["id"])["state"] == "cancelled"
+
+
+def assert_ends_are_recorded_and_cleared(stack: DevStack, client: Client, receiver: Receiver, folder: Path) -> None:
+    """A dead letter becomes the end of a run; what TTL leaves of a job is removed, and its name is free again."""
+    owned = client.create_job(job(receiver.url("/never"), {"delay": "P1D"}, name="of-the-past"))["id"]
+    for function, event in (("dead_letters", "dead_letters_batch"), ("dead_letters", "dead_letters_poison_message")):
+        assert invoked(stack, function, event, owned, folder) == {"batchItemFailures": []}
+    assert [run["state"] for run in client.runs(owned)] == ["dead_lettered"]
+    dynamodb = aws_client(stack.aws_endpoint, "dynamodb")
+    dynamodb.delete_item(TableName=stack.outputs["JobsTable"], Key={"pk": {"S": f"JOB#{owned}"}, "sk": {"S": "JOB"}})
+    assert invoked(stack, "retention", "retention_expired_job", owned, folder) == {"batchItemFailures": []}
+    client.create_job(job(receiver.url("/never"), {"delay": "P1D"}, name="of-the-past"))
+
+
+def invoked(stack: DevStack, function: str, event: str, job_id: str, folder: Path) -> object:
+    """What a function answers to a recorded event that is about this job."""
+    file = folder / f"{event}.json"
+    file.write_text((EVENTS / f"{event}.json").read_text().replace(EVENTS_JOB, job_id))
+    done = stack.carillon("invoke", function, str(file), "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["answer"]
