@@ -382,6 +382,24 @@ def test_a_job_that_is_gone_leaves_a_dead_letter() -> None:
     assert (run.state, run.reason, run.tenant) == (RunState.DEAD_LETTERED, "job_missing", TENANT)
 
 
+@pytest.mark.parametrize("end", ["succeeded", "waits for a job that is gone"])
+def test_a_duplicate_that_outlives_run_and_job_is_dropped(end: str) -> None:
+    """A second copy of a retry's message is done with once its run has ended, though the job is gone by then."""
+    world = World()
+    world.caller.script = [status(503)]
+    job_id = one_off(world, retry=RetryPolicy(base_ms=5_000, jitter=Jitter.NONE))
+    world.run_until(DUE_MS + (20_000 if end == "succeeded" else 2_000))
+    world.state.remove_job(job_id)
+    world.run_until(DUE_MS + 20_000)
+    before = world.run_of(job_id, DUE_MS)
+    assert before.state is (RunState.SUCCEEDED if end == "succeeded" else RunState.DEAD_LETTERED)
+    message = WorkMessage(MessageKind.WAIT, before.key, TENANT, DUE_MS, 1, before.wait, "")
+    world.queues.send([(message, Lane.SHORT, Priority.NORMAL)], world.clock)
+    [delivery] = world.queues.queue(Lane.SHORT, Priority.NORMAL).receive(10)
+    assert world.handle(delivery)
+    assert world.run_of(job_id, DUE_MS) == before
+
+
 def test_a_tenant_without_a_secret_is_not_called_unsigned() -> None:
     """A run that cannot be signed is a visible dead letter."""
     world = World()

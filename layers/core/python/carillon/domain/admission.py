@@ -74,14 +74,18 @@ def judge(message: WorkMessage, definition: Definition | None, run: Run | None, 
         run: the record of the run if it was read (waiting runs), else None.
         now_ms: the present, epoch ms.
     """
+    if message.kind is MessageKind.FIRST:
+        return _judge_first(message, definition, now_ms)
+    if run is None or run.wait != message.wait or run.state.has_ended:
+        return Drop("stale_wait")
+    if not run.state.is_waiting:
+        return Contested()
+    return _judge_waiting(definition, run, now_ms)
+
+
+def _judge_first(message: WorkMessage, definition: Definition | None, now_ms: int) -> Judgement:
     if definition is None:
         return End(RunState.DEAD_LETTERED, "job_missing")
-    if message.kind is MessageKind.WAIT:
-        return _judge_waiting(definition, run, now_ms, message.wait)
-    return _judge_first(message, definition, now_ms)
-
-
-def _judge_first(message: WorkMessage, definition: Definition, now_ms: int) -> Judgement:
     scheduled_for = message.key.scheduled_for
     newer = definition.spec.superseded_at(message.generation)
     if newer is not None and newer.since <= scheduled_for:
@@ -97,11 +101,9 @@ def _judge_first(message: WorkMessage, definition: Definition, now_ms: int) -> J
     return Start()
 
 
-def _judge_waiting(definition: Definition, run: Run | None, now_ms: int, wait: int) -> Judgement:
-    if run is None or run.wait != wait or run.state.has_ended:
-        return Drop("stale_wait")
-    if not run.state.is_waiting:
-        return Contested()
+def _judge_waiting(definition: Definition | None, run: Run, now_ms: int) -> Judgement:
+    if definition is None:
+        return End(RunState.DEAD_LETTERED, "job_missing")
     if definition.job.state is JobState.CANCELLED:
         return End(RunState.CANCELLED, "job_cancelled")
     if run.key.is_manual:
