@@ -213,7 +213,7 @@ class Functions(FunctionFactory):
                 timeout_seconds=timeout_seconds,
             ),
         )
-        function.allow((GET, PUT, QUERY), self._jobs)
+        function.allow((GET, PUT, QUERY, UPDATE), self._jobs)  # the update pauses a job whose target is gone
         function.allow((QUERY,), self._control)
         function.allow(("kms:Decrypt",), self._storage.secrets_key.key_arn)
         return function

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 JOBS, CONTROL = "Storage/Jobs", "Storage/Control"
 RUNS = {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem"}
+RUNS_AND_PAUSES = {*RUNS, "dynamodb:UpdateItem"}
 CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
 HOLD = {*CONSUME, "sqs:ChangeMessageVisibility"}
 TRACES = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
@@ -45,7 +46,7 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
         "Queues/Long": {"sqs:SendMessage"},
     },
     "Worker": {
-        JOBS: RUNS,
+        JOBS: RUNS_AND_PAUSES,
         CONTROL: {"dynamodb:Query"},
         "Storage/SecretsKey": {"kms:Decrypt"},
         "Queues/High": HOLD,
@@ -53,7 +54,7 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
         "Queues/Low": HOLD,
     },
     "LongWorker": {
-        JOBS: RUNS,
+        JOBS: RUNS_AND_PAUSES,
         CONTROL: {"dynamodb:Query"},
         "Storage/SecretsKey": {"kms:Decrypt"},
         "Queues/Long": HOLD,

@@ -144,7 +144,7 @@ def test_a_dispatcher_that_was_deciding_loses() -> None:
     claim = Claim(entry, 1, "claim", world.clock.now_ms() + 30_000, world.clock.now_ms())
     world.jobs.claim_many([claim])
     cancel(world, definition)
-    assert not world.jobs.confirm(Confirmation(claim, None, 1, JobState.COMPLETED, None))
+    assert world.jobs.confirm_many([Confirmation(claim, None, 1, JobState.COMPLETED, None)]) == [False]
     assert [run.state for run in records(world, definition)] == [RunState.CANCELLED]
 
 

@@ -17,7 +17,7 @@ STEPS = [
     "leases.take",
     "jobs.claim_many",
     "queues.send",
-    "jobs.confirm",
+    "jobs.confirm_many",
     "leases.release",
     "jobs.get",
     "runs.save",

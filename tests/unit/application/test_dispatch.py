@@ -99,7 +99,7 @@ def test_a_crash_after_the_claim_is_repaired_by_the_next_owner() -> None:
 @pytest.mark.parametrize("policy", list(MisfirePolicy))
 def test_a_take_over_decides_as_of_the_first_claim(policy: MisfirePolicy) -> None:
     """A second owner sends the same occurrences as the one that died after sending: no misfire, nothing twice."""
-    world = World(look_ahead_ms=0, fault=Fault("jobs.confirm", 1, after=False))
+    world = World(look_ahead_ms=0, fault=Fault("jobs.confirm_many", 1, after=False))
     rules = PlanningRules(misfire=policy, misfire_grace_ms=5_000)
     job_id = world.create(Every(600_000, START_MS, end_ms=START_MS), rules=rules)
     world.run_until(START_MS + 120_000)

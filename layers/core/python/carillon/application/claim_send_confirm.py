@@ -122,8 +122,7 @@ class ClaimSendConfirm:
         claims = self._claim(entries, epoch, counts)
         decided = [plan for plan in (self._decide(claim, counts) for claim in claims) if plan]
         self._send(decided, counts)
-        for one in decided:
-            self._confirm(one, counts)
+        self._confirm(decided, counts)
 
     def _claim(self, entries: Sequence[DueJob], epoch: int, counts: DispatchCounts) -> list[Claim]:
         """The claims that hold, first tries and take-overs alike."""
@@ -179,31 +178,32 @@ class ClaimSendConfirm:
             if was_accepted:
                 _note_lag(counts, now_ms - occurrence.due_ms)
 
-    def _confirm(self, one: _Decided, counts: DispatchCounts) -> None:
-        entry, plan = one.claim.entry, one.plan
+    def _confirm(self, decided: Sequence[_Decided], counts: DispatchCounts) -> None:
+        confirmed = self.jobs.confirm_many([self._confirmation(one) for one in decided])
+        for one, holds in zip(decided, confirmed, strict=True):
+            counts.confirmed += holds
+            counts.skipped += sum(block.count for block in one.plan.skips) if holds else 0
+
+    def _confirmation(self, one: _Decided) -> Confirmation:
+        """The end of a claim: it advances to the earliest occurrence that the queue did not accept, if any."""
+        entry, plan, now_ms = one.claim.entry, one.plan, self.clock.now_ms()
         upcoming, planned, state = plan.upcoming, plan.planned, plan.state
         if one.first_unsent is not None:
             upcoming, state = plan.sends[one.first_unsent], JobState.SCHEDULED
             planned = entry.planned + one.first_unsent
-        now_ms = self.clock.now_ms()
         sent = plan.sends[: one.first_unsent]
         last_ms = max((occurrence.due_ms for occurrence in sent), default=now_ms)
-        confirmed = self.jobs.confirm(
-            Confirmation(
-                claim=one.claim,
-                upcoming=upcoming,
-                planned=planned,
-                state=state,
-                planned_until=max((occurrence.scheduled_for for occurrence in sent), default=None),
-                expires_at=None if upcoming else expiry_seconds(max(last_ms, now_ms), self.rules.retention_ms),
-                records=tuple(
-                    skipped_record(entry, block, plan.skip_reason, now_ms, self.rules.retention_ms)
-                    for block in plan.skips
-                ),
-            )
+        return Confirmation(
+            claim=one.claim,
+            upcoming=upcoming,
+            planned=planned,
+            state=state,
+            planned_until=max((occurrence.scheduled_for for occurrence in sent), default=None),
+            expires_at=None if upcoming else expiry_seconds(max(last_ms, now_ms), self.rules.retention_ms),
+            records=tuple(
+                skipped_record(entry, block, plan.skip_reason, now_ms, self.rules.retention_ms) for block in plan.skips
+            ),
         )
-        counts.confirmed += confirmed
-        counts.skipped += sum(block.count for block in plan.skips) if confirmed else 0
 
     # ------------------------------------------------------------------------------------------------------------ runs
 

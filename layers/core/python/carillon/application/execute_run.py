@@ -11,12 +11,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from carillon.application.pause_gone import pause_gone
 from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords, facts
 from carillon.domain.admission import Contested, Drop, End, Start, WaitLonger, judge
 from carillon.domain.callbacks import callback
 from carillon.domain.job import Definition
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
-from carillon.domain.outcomes import Outcome, Verdict, classify, error_code
+from carillon.domain.outcomes import TARGET_GONE, Outcome, Verdict, classify, error_code
 from carillon.domain.planning import due_time
 from carillon.domain.retry import GiveUp, decide_retry
 from carillon.domain.retry_after import parse_retry_after
@@ -169,6 +170,8 @@ class ExecuteRun:
         for _ in range(MOST_RACES):
             written = self._record(run, definition, outcome)
             if isinstance(written, Saved):
+                if written.run.reason == TARGET_GONE:
+                    pause_gone(self.records, written.run, definition.spec.target)
                 return DONE
             newest = written.run
             if newest is None or newest.state is not RunState.RUNNING or newest.start_id != run.start_id:

@@ -49,6 +49,11 @@ class RunKey:
         return cls(job_id, format_compact(scheduled_for))
 
     @classmethod
+    def manual(cls, job_id: str, asked_at: int, suffix: str) -> "RunKey":
+        """The key of a run that was asked for at an instant (epoch ms); `suffix`: four characters of Crockford's."""
+        return cls(job_id, f"{format_compact(asked_at)}~{suffix}")
+
+    @classmethod
     def parse(cls, run_id: str) -> "RunKey":
         """The key in a public run id.
 

@@ -10,6 +10,7 @@ MOST_KEPT_VALUE_CHARACTERS = 1024
 KEPT_HEADERS = ("content-type", "content-length", "retry-after", "date", "location", "server-timing")
 DELIVERY_HEADER = "webhook-delivery"
 ABORT_MESSAGE = "abort-message"
+TARGET_GONE = "target_gone"
 
 _SUCCESS = range(200, 300)
 _REDIRECTS = range(300, 400)
@@ -176,7 +177,7 @@ def error_code(outcome: Outcome) -> str | None:
     if outcome.abort:
         return "aborted_by_target"
     if outcome.status == _GONE:
-        return "target_gone"
+        return TARGET_GONE
     return "redirect_not_followed" if outcome.status in _REDIRECTS else "http_status"
 
 

@@ -1,0 +1,41 @@
+"""A target that answers 410 will not come back: its job is paused, after the run's end has been recorded.
+
+It comes after the record, and whatever becomes of it, the record stands. A worker that dies between the two leaves the
+job as it was, and the answer to its next run pauses it.
+"""
+
+import logging
+from functools import partial
+
+from carillon.application.edit_job import EditJob
+from carillon.application.read_jobs import JobNotFoundError
+from carillon.application.run_records import RunRecords, facts
+from carillon.domain.editing import Edited, JobFinishedError, Moment, TooManyEditsError, pause
+from carillon.domain.job import Definition, HttpTarget
+from carillon.domain.outcomes import TARGET_GONE
+from carillon.domain.run import Run
+from carillon.ports import UnavailableError, UnreadableItemError
+
+logger = logging.getLogger("carillon")
+
+
+def pause_gone(records: RunRecords, run: Run, called: HttpTarget) -> None:
+    """Pause the job of a run whose target is gone, unless it has ended or calls another URL by now."""
+    edit = EditJob(records.jobs, records.runs, records.retention_ms)
+    change = partial(_pause_caller_of, called.url)
+    try:
+        paused = edit(run.tenant, run.key.job_id, records.clock.now_ms(), change)
+    except (JobFinishedError, JobNotFoundError):
+        return
+    except (TooManyEditsError, UnavailableError, UnreadableItemError) as error:
+        records.meter.count("pauses_failed")
+        said = {"action": "pause_failed", **facts(run), "why": str(error)}
+        logger.warning("job not paused", extra=said)
+        return
+    if paused.spec.state_reason == TARGET_GONE:
+        records.meter.count("targets_gone")
+        logger.warning("job paused", extra={"action": "job_paused", **facts(run), "why": TARGET_GONE})
+
+
+def _pause_caller_of(url: str, seen: Definition, at: Moment) -> Edited:
+    return pause(seen, at, reason=TARGET_GONE) if seen.spec.target.url == url else Edited(seen)

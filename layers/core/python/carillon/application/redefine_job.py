@@ -1,0 +1,66 @@
+"""Giving a job another definition: the wish for the whole job, against the job as it is."""
+
+from dataclasses import replace
+
+from carillon.application.create_job import NewJob, nothing_ahead
+from carillon.domain.editing import Edited, Moment, NothingAheadError, change
+from carillon.domain.job import Definition, Job
+from carillon.domain.schedule import Every, Schedule, ScheduleError, decode, encode
+
+
+def redefine(seen: Definition, wish: NewJob, at: Moment) -> Edited:
+    """The job as the wish has it; what is equal to the job as it is changes nothing.
+
+    Args:
+        seen: the job as read.
+        wish: all of its definition, the unchanged parts included.
+        at: when.
+
+    Raises:
+        NoOccurrenceError: the new schedule has no occurrence ahead; the error names the field at fault.
+        JobFinishedError: the job has ended.
+        TooManyEditsError: the schedule was edited too often lately.
+    """
+    try:
+        return change(seen, _wanted(seen, wish), at)
+    except NothingAheadError as error:
+        raise nothing_ahead(wish.schedule) from error
+
+
+def _wanted(seen: Definition, wish: NewJob) -> Definition:
+    job = replace(
+        seen.job,
+        schedule=encode(_on_its_anchor(seen.job, wish.schedule)),
+        rules=wish.rules.encode(),
+        lane=wish.target.lane,
+        priority=wish.priority,
+    )
+    spec = replace(
+        seen.spec,
+        target=wish.target,
+        retry=wish.retry,
+        name=wish.name,
+        labels=wish.labels,
+        payload=wish.payload,
+        deadline_ms=wish.deadline_ms,
+    )
+    return Definition(job, spec)
+
+
+def _on_its_anchor(job: Job, wanted: Schedule) -> Schedule:
+    """The wanted schedule; an interval that is the same as before goes on from its anchor.
+
+    Nobody who gives an interval without a start can give its anchor: read anew, it would begin at the edit.
+    """
+    before = _readable(job)
+    if not isinstance(before, Every) or not isinstance(wanted, Every):
+        return wanted
+    is_same = before.interval_ms == wanted.interval_ms and before.start_ms is None and wanted.start_ms is None
+    return replace(wanted, anchor_ms=before.anchor_ms) if is_same else wanted
+
+
+def _readable(job: Job) -> Schedule | None:
+    try:
+        return decode(job.schedule)
+    except ScheduleError:  # damaged: this edit mends it
+        return None

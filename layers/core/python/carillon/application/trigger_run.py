@@ -1,0 +1,67 @@
+"""A run that a person asks for: it waits in the due index like a retry, due at once, and leaves the job's plan alone."""
+
+from dataclasses import dataclass, replace
+
+from carillon.application.edit_job import MOST_RACES
+from carillon.application.read_jobs import job_of_tenant
+from carillon.domain.editing import JobFinishedError
+from carillon.domain.identity import RunKey
+from carillon.domain.job import Definition, Job, JobState, expiry_seconds
+from carillon.domain.run import Run, RunState
+from carillon.ports import Ids, JobStore, RunStore, Saved, UnavailableError
+
+SUFFIX_CHARACTERS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerRun:
+    """Starts runs by hand. `retention_ms`: how long ended jobs are kept."""
+
+    jobs: JobStore
+    runs: RunStore
+    ids: Ids
+    retention_ms: int
+
+    def __call__(self, tenant: str, job_id: str, now_ms: int) -> Run:
+        """Queue a manual run of a job, be it paused or finished; returns its record.
+
+        Raises:
+            JobNotFoundError: the tenant has no such job.
+            JobFinishedError: the job is cancelled.
+            UnavailableError: the job was changed by others each time we tried.
+        """
+        job = self._kept(tenant, job_id, now_ms).job
+        for _ in range(MOST_RACES):
+            run = _queued(job, self.ids.token()[-SUFFIX_CHARACTERS:], now_ms)
+            if isinstance(self.runs.save(run, seen=None), Saved):
+                return run
+        raise UnavailableError("the names of manual runs of this instant are taken")
+
+    def _kept(self, tenant: str, job_id: str, now_ms: int) -> Definition:
+        """The job, which stays as long as the run may take: a finished one would be removed sooner."""
+        needed = expiry_seconds(now_ms, self.retention_ms)
+        for _ in range(MOST_RACES):
+            seen = job_of_tenant(self.jobs, tenant, job_id)
+            if seen.job.state is JobState.CANCELLED:
+                raise JobFinishedError
+            if seen.job.expires_at is None or seen.job.expires_at >= needed:
+                return seen
+            kept = Definition(replace(seen.job, expires_at=needed), seen.spec)
+            self.jobs.replace(kept, seen_version=seen.job.version, seen_revision=seen.spec.revision, records=())
+        raise UnavailableError("the job keeps changing")
+
+
+def _queued(job: Job, suffix: str, now_ms: int) -> Run:
+    return Run(
+        key=RunKey.manual(job.id, now_ms, suffix),
+        tenant=job.tenant,
+        state=RunState.QUEUED,
+        scheduled_for=now_ms,
+        generation=job.generation,
+        priority=job.priority,
+        lane=job.lane,
+        shard=job.shard,
+        created_at=now_ms,
+        wait=1,
+        next_fire_time=now_ms,
+    )
