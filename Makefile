@@ -13,7 +13,7 @@ SOURCES := layers/core/python cli functions infra tests bench
 .PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time fuzz-time deploy destroy clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 setup: $(SETUP) ## Install everything that the project needs, from its lock files
 $(SETUP): requirements/dev.lock package-lock.json pyproject.toml

@@ -20,10 +20,10 @@ from botocore.session import Session
 
 from carillon.adapters.aws import new_client, new_session
 from carillon.adapters.dynamodb import keys
-from carillon.adapters.dynamodb.claims import ClaimTransport
 from carillon.adapters.dynamodb.control import DynamoGroupLeases, DynamoShardLedger, DynamoTickLedger
 from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.dynamodb.due import DynamoDueIndex
+from carillon.adapters.dynamodb.fenced import Transport
 from carillon.adapters.dynamodb.jobs import DynamoJobStore
 from carillon.adapters.dynamodb.runs import DynamoRunStore
 from carillon.adapters.dynamodb.tenants import DynamoQuarantine, DynamoTenants
@@ -161,13 +161,13 @@ class Endpoint:
             self._clients[service] = client if self.url else OneAtATime(client)
         return self._clients[service]
 
-    def stores(self, claims: ClaimTransport | None = None) -> Stores:
+    def stores(self, transport: Transport | None = None) -> Stores:
         """Stores over new, empty tables."""
         database = self.database()
         kms = self.client("kms")
         key_id = kms.create_key(Description="signing secrets")["KeyMetadata"]["KeyId"]
         return Stores(
-            jobs=DynamoJobStore(database, claims=claims),
+            jobs=DynamoJobStore(database, transport=transport),
             runs=DynamoRunStore(database),
             due=DynamoDueIndex(database),
             leases=DynamoGroupLeases(database),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from moto import mock_aws
 
-from carillon.adapters.dynamodb.claims import BatchedClaims, ClaimTransport, SingleClaims
+from carillon.adapters.dynamodb.fenced import BatchedUpdates, SingleUpdates, Transport
 from contract.backends import Endpoint, Queues, Stores, a_session, local_aws, memory_queues, memory_stores
 
 LIVE = pytest.param("live", marks=pytest.mark.e2e)
@@ -45,7 +45,7 @@ def world(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-CLAIM_TRANSPORTS: dict[str, ClaimTransport] = {"moto-threads": SingleClaims(threads=4), "live-batched": BatchedClaims()}
+TRANSPORTS: dict[str, Transport] = {"moto-threads": SingleUpdates(threads=4), "live-batched": BatchedUpdates()}
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def stores(world: str, request: pytest.FixtureRequest) -> Stores:
     if world == "memory":
         return memory_stores()
     endpoint: Endpoint = request.getfixturevalue("endpoint")
-    return endpoint.stores(CLAIM_TRANSPORTS.get(world))
+    return endpoint.stores(TRANSPORTS.get(world))
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from carillon.domain.job import (
 from carillon.domain.planning import DueJob, DueRun, Occurrence
 from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import Attempt, Run, RunState, SkippedBlock
-from carillon.ports import Claim, Confirmation
+from carillon.ports import Claim, Confirmation, JobStore
 
 NOW_MS = 1_790_000_000_000
 TENANT = "acme"
@@ -208,3 +208,9 @@ def a_full_run(job: Job) -> Run:
         ended_at=NOW_MS + 9,
         expires_at=NOW_MS // 1000 + 86_400,
     )
+
+
+def confirm_one(jobs: JobStore, confirmation: Confirmation) -> bool:
+    """End one claim; whether it held."""
+    (held,) = jobs.confirm_many([confirmation])
+    return held

@@ -11,7 +11,16 @@ from carillon.domain.job import JobState
 from carillon.domain.run import RunState
 from contract.backends import Endpoint, Stores
 from contract.conftest import LIVE
-from contract.samples import NOW_MS, a_claim, a_confirmation, a_definition, a_full_definition, a_run, a_skipped
+from contract.samples import (
+    NOW_MS,
+    a_claim,
+    a_confirmation,
+    a_definition,
+    a_full_definition,
+    a_run,
+    a_skipped,
+    confirm_one,
+)
 
 ONE_KILOBYTE = 1024
 
@@ -67,7 +76,7 @@ def test_a_recurring_job_costs_what_was_promised(stores: Stores, bill: Bill) -> 
     claim = a_claim(definition.job)
     stores.jobs.claim_many([claim])
     assert bill.take() == (1, 0)
-    stores.jobs.confirm(a_confirmation(claim))
+    confirm_one(stores.jobs, a_confirmation(claim))
     assert bill.take() == (1, 2)
     stored = stores.jobs.get(definition.job.id)
     assert stored is not None
@@ -75,7 +84,7 @@ def test_a_recurring_job_costs_what_was_promised(stores: Stores, bill: Bill) -> 
     claim = a_claim(stored.job, "D" * 26)
     stores.jobs.claim_many([claim])
     bill.take()
-    stores.jobs.confirm(a_confirmation(claim, records=(a_skipped(definition.job, NOW_MS),)))
+    confirm_one(stores.jobs, a_confirmation(claim, records=(a_skipped(definition.job, NOW_MS),)))
     assert bill.take() == (4, 2)
 
 
@@ -86,7 +95,7 @@ def test_a_one_off_costs_what_was_promised(stores: Stores, bill: Bill) -> None:
     assert bill.take() == (4, 2)
     claim = a_claim(definition.job)
     stores.jobs.claim_many([claim])
-    stores.jobs.confirm(a_confirmation(claim, upcoming=None, state=JobState.DISPATCHED, expires_at=1_800_000_000))
+    confirm_one(stores.jobs, a_confirmation(claim, upcoming=None, state=JobState.DISPATCHED, expires_at=1_800_000_000))
     assert bill.take() == (2, 1)
 
 

@@ -11,15 +11,7 @@ from carillon.domain.job import ClaimLease, JobState
 from carillon.ports import Claimed, ClaimRefused
 from contract.backends import Stores
 from contract.conftest import LIVE, LIVE_BATCHED
-from contract.samples import (
-    NOW_MS,
-    a_claim,
-    a_confirmation,
-    a_definition,
-    a_skipped,
-    as_due,
-    edited,
-)
+from contract.samples import NOW_MS, a_claim, a_confirmation, a_definition, a_skipped, as_due, confirm_one, edited
 
 
 @pytest.fixture(params=["memory", "moto", "moto-threads", LIVE, LIVE_BATCHED])
@@ -85,7 +77,7 @@ def test_b097_an_older_owner_is_fenced_off(stores: Stores) -> None:
     stores.jobs.create(definition)
     first = a_claim(definition.job, epoch=100)
     stores.jobs.claim_many([first])
-    stores.jobs.confirm(a_confirmation(first))
+    confirm_one(stores.jobs, a_confirmation(first))
     now = stores.jobs.get(definition.job.id)
     assert now is not None
     [late] = stores.jobs.claim_many([a_claim(now.job, "Z" * 26, epoch=99)])
@@ -108,8 +100,8 @@ def test_a_claim_is_taken_over_by_its_name(stores: Stores) -> None:
     assert stores.jobs.claim_many([second]) == [Claimed(second)], "a repeat has succeeded"
     [refused] = stores.jobs.claim_many([third])
     assert isinstance(refused, ClaimRefused)
-    assert not stores.jobs.confirm(a_confirmation(old)), "the first owner can confirm nothing any more"
-    assert stores.jobs.confirm(a_confirmation(second))
+    assert not confirm_one(stores.jobs, a_confirmation(old)), "the first owner can confirm nothing any more"
+    assert confirm_one(stores.jobs, a_confirmation(second))
 
 
 def test_each_claim_stands_by_itself(stores: Stores) -> None:
@@ -143,8 +135,8 @@ def test_a_confirm_moves_the_job_on(stores: Stores) -> None:
     claim = a_claim(definition.job)
     stores.jobs.claim_many([claim])
     confirmation = a_confirmation(claim)
-    assert stores.jobs.confirm(confirmation)
-    assert stores.jobs.confirm(confirmation)
+    assert confirm_one(stores.jobs, confirmation)
+    assert confirm_one(stores.jobs, confirmation)
     stored = stores.jobs.get(definition.job.id)
     later = NOW_MS + 60_000 + 3_600_000
     assert stored is not None
@@ -165,9 +157,9 @@ def test_a_claim_is_confirmed_once(stores: Stores) -> None:
     stores.jobs.create(definition)
     claim = a_claim(definition.job)
     stores.jobs.claim_many([claim])
-    assert stores.jobs.confirm(a_confirmation(claim))
+    assert confirm_one(stores.jobs, a_confirmation(claim))
     confirmed = stores.jobs.get(definition.job.id)
-    stores.jobs.confirm(a_confirmation(claim, upcoming=None, state=JobState.COMPLETED, planned=9))
+    confirm_one(stores.jobs, a_confirmation(claim, upcoming=None, state=JobState.COMPLETED, planned=9))
     assert stores.jobs.get(definition.job.id) == confirmed
 
 
@@ -178,7 +170,7 @@ def test_a_confirm_of_the_last_occurrence_ends_the_job(stores: Stores) -> None:
     claim = a_claim(definition.job)
     stores.jobs.claim_many([claim])
     end = a_confirmation(claim, upcoming=None, state=JobState.DISPATCHED, expires_at=1_800_000_000)
-    assert stores.jobs.confirm(end)
+    assert confirm_one(stores.jobs, end)
     stored = stores.jobs.get(definition.job.id)
     assert stored is not None
     assert (stored.job.state, stored.job.next_fire_time, stored.job.scheduled_for) == (JobState.DISPATCHED, None, None)
@@ -192,8 +184,8 @@ def test_b097_a_confirm_without_the_claim_is_refused_whole(stores: Stores) -> No
     stores.jobs.create(definition)
     never_made = a_claim(definition.job, "N" * 26)
     record = a_skipped(definition.job, NOW_MS)
-    assert not stores.jobs.confirm(a_confirmation(never_made))
-    assert not stores.jobs.confirm(a_confirmation(never_made, records=(record,)))
+    assert not confirm_one(stores.jobs, a_confirmation(never_made))
+    assert not confirm_one(stores.jobs, a_confirmation(never_made, records=(record,)))
     assert stores.jobs.get(definition.job.id) == definition
     assert stores.runs.get(record.key) is None
 
@@ -201,9 +193,9 @@ def test_b097_a_confirm_without_the_claim_is_refused_whole(stores: Stores) -> No
 def test_a_confirm_of_a_missing_job_is_refused(stores: Stores) -> None:
     """A confirm brings no removed job back."""
     definition = a_definition()
-    assert not stores.jobs.confirm(a_confirmation(a_claim(definition.job)))
-    assert not stores.jobs.confirm(
-        a_confirmation(a_claim(definition.job), records=(a_skipped(definition.job, NOW_MS),))
+    assert not confirm_one(stores.jobs, a_confirmation(a_claim(definition.job)))
+    assert not confirm_one(
+        stores.jobs, a_confirmation(a_claim(definition.job), records=(a_skipped(definition.job, NOW_MS),))
     )
     assert stores.jobs.get(definition.job.id) is None
 
@@ -218,8 +210,8 @@ def test_a_confirm_writes_its_records_and_spares_those_that_exist(stores: Stores
     stores.runs.save(existing, seen=None)
     records = tuple(a_skipped(definition.job, NOW_MS + offset) for offset in range(0, 11_000, 1_000))
     confirmation = a_confirmation(claim, records=records)
-    assert stores.jobs.confirm(confirmation)
-    assert stores.jobs.confirm(confirmation)
+    assert confirm_one(stores.jobs, confirmation)
+    assert confirm_one(stores.jobs, confirmation)
     assert stores.runs.list_newest(definition.job.id, 20, None).runs[::-1] == (existing, *records[1:])
 
 
@@ -231,7 +223,7 @@ def test_b124_a_confirm_whose_records_all_exist_moves_the_job_on(stores: Stores)
     stores.jobs.claim_many([claim])
     record = a_skipped(definition.job, NOW_MS)
     stores.runs.save(record, seen=None)
-    assert stores.jobs.confirm(a_confirmation(claim, records=(record,)))
+    assert confirm_one(stores.jobs, a_confirmation(claim, records=(record,)))
     stored = stores.jobs.get(definition.job.id)
     assert stored is not None
     assert stored.job.version == 2
@@ -245,13 +237,13 @@ def test_a_granted_slot_lasts_until_its_occurrence_is_sent(stores: Stores) -> No
     stores.jobs.claim_many([claim])
     again = a_confirmation(claim)
     first = replace(again.upcoming, scheduled_for=claim.entry.scheduled_for)  # type: ignore[type-var]  # it has one
-    assert stores.jobs.confirm(replace(again, upcoming=first))
+    assert confirm_one(stores.jobs, replace(again, upcoming=first))
     stored = stores.jobs.get(definition.job.id)
     assert stored is not None
     assert stored.job.granted
     claim = a_claim(stored.job, "D" * 26)
     stores.jobs.claim_many([claim])
-    assert stores.jobs.confirm(a_confirmation(claim))
+    assert confirm_one(stores.jobs, a_confirmation(claim))
     stored = stores.jobs.get(definition.job.id)
     assert stored is not None
     assert not stored.job.granted

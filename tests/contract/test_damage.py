@@ -13,7 +13,18 @@ from carillon.domain.planning import UnreadableEntry
 from carillon.ports import Claimed, ClaimRefused, UnreadableItemError
 from contract.backends import Stores
 from contract.conftest import LIVE
-from contract.samples import NOW_MS, a_claim, a_confirmation, a_definition, a_full_run, a_job, a_run, a_skipped, as_due
+from contract.samples import (
+    NOW_MS,
+    a_claim,
+    a_confirmation,
+    a_definition,
+    a_full_run,
+    a_job,
+    a_run,
+    a_skipped,
+    as_due,
+    confirm_one,
+)
 
 
 @pytest.fixture(params=["moto", LIVE])
@@ -148,8 +159,8 @@ def test_a_job_damaged_meanwhile_is_no_error_of_ours(stores: Stores) -> None:
     claim = a_claim(definition.job)
     plant(stores, job_item(definition.job) | {k.VERSION: {"S": "1"}})
     assert not stores.jobs.set_error(claim.entry, "broken")
-    assert not stores.jobs.confirm(a_confirmation(claim))
-    assert not stores.jobs.confirm(a_confirmation(claim, records=(a_skipped(definition.job, NOW_MS),)))
+    assert not confirm_one(stores.jobs, a_confirmation(claim))
+    assert not confirm_one(stores.jobs, a_confirmation(claim, records=(a_skipped(definition.job, NOW_MS),)))
 
 
 DAMAGED_RUNS: dict[str, Item] = {

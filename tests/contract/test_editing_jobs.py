@@ -16,6 +16,7 @@ from contract.samples import (
     a_skipped,
     as_due,
     cancelled_now,
+    confirm_one,
     edited,
 )
 
@@ -179,7 +180,7 @@ def test_a_new_version_voids_the_claim(stores: Stores) -> None:
     stores.jobs.claim_many([claim])
     after = edited(before, generation=2)
     assert stores.jobs.replace(after, seen_version=1, seen_revision=1, records=())
-    assert not stores.jobs.confirm(a_confirmation(claim, records=(a_skipped(before.job, NOW_MS),)))
+    assert not confirm_one(stores.jobs, a_confirmation(claim, records=(a_skipped(before.job, NOW_MS),)))
     stored = stores.jobs.get(before.job.id)
     assert stored is not None
     assert stored.job == replace(after.job, lease=ClaimLease(epoch=100))
@@ -195,7 +196,7 @@ def test_an_edit_of_the_target_leaves_the_claim(stores: Stores) -> None:
     stores.jobs.claim_many([claim])
     after = replace(before, spec=replace(before.spec, revision=2, labels={"team": "billing"}))
     assert stores.jobs.replace(after, seen_version=1, seen_revision=1, records=())
-    assert stores.jobs.confirm(a_confirmation(claim))
+    assert confirm_one(stores.jobs, a_confirmation(claim))
 
 
 def test_b137_a_broken_job_leaves_the_index(stores: Stores) -> None:

@@ -24,6 +24,7 @@ from contract.samples import (
     as_due,
     as_waiting,
     cancelled_now,
+    confirm_one,
 )
 
 
@@ -66,7 +67,7 @@ def test_what_ends_a_job_takes_its_shard(stores: Stores) -> None:
     stores.jobs.create(definition)
     claim = a_claim(definition.job)
     stores.jobs.claim_many([claim])
-    stores.jobs.confirm(a_confirmation(claim, upcoming=None, state=JobState.COMPLETED))
+    confirm_one(stores.jobs, a_confirmation(claim, upcoming=None, state=JobState.COMPLETED))
     assert has_left_the_index(items(stores)["JOB"])
 
     other = a_definition(id=definition.job.id)

@@ -5,7 +5,7 @@ import pytest
 from carillon.adapters.memory.queues import MemoryQueue
 from carillon.adapters.memory.world import MemoryWorld
 from carillon.domain.planning import UnreadableEntry
-from contract.samples import NOW_MS, a_claim, a_confirmation, a_definition, as_due
+from contract.samples import NOW_MS, a_claim, a_confirmation, a_definition, as_due, confirm_one
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_the_index_lags_by_time(world: MemoryWorld) -> None:
     world.due.lag_ms = 2_000
     claim = a_claim(definition.job)
     world.jobs.claim_many([claim])
-    world.jobs.confirm(a_confirmation(claim))
+    confirm_one(world.jobs, a_confirmation(claim))
     assert shown(world) == [as_due(definition.job)]
     world.clock.advance(1_999)
     assert shown(world) == [as_due(definition.job)]

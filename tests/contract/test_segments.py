@@ -5,7 +5,7 @@ from dataclasses import replace
 from carillon.domain.job import Definition, Job, JobState
 from carillon.ports import Claimed, ClaimRefused
 from contract.backends import Stores
-from contract.samples import NOW_MS, a_claim, a_confirmation, a_definition, a_skipped, as_due, edited
+from contract.samples import NOW_MS, a_claim, a_confirmation, a_definition, a_skipped, as_due, confirm_one, edited
 
 
 def an_edit_with_a_segment(stores: Stores) -> tuple[Definition, Job]:
@@ -51,14 +51,14 @@ def test_a_segment_is_drained(stores: Stores) -> None:
     first = a_claim(segment, "S" * 26)
     stores.jobs.claim_many([first])
     moved = a_confirmation(first)
-    assert stores.jobs.confirm(moved)
+    assert confirm_one(stores.jobs, moved)
     [entry] = [entry for entry in stores.due_entries() if entry != as_due(after.job)]
     last = replace(first, entry=entry, claim_id="T" * 26)
     assert stores.jobs.claim_many([last]) == [Claimed(last)]
     record = a_skipped(segment, NOW_MS)
     end = a_confirmation(last, upcoming=None, state=JobState.COMPLETED, records=(record,))
-    assert stores.jobs.confirm(end)
-    assert stores.jobs.confirm(end), "a repeat has succeeded"
+    assert confirm_one(stores.jobs, end)
+    assert confirm_one(stores.jobs, end), "a repeat has succeeded"
     assert stores.due_entries() == [as_due(after.job)]
     assert stores.runs.get(record.key) == record
     assert stores.jobs.get(after.job.id) == after

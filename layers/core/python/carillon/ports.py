@@ -206,11 +206,12 @@ class JobStore(Protocol):
         """
         ...
 
-    def confirm(self, confirmation: Confirmation) -> bool:
-        """End our claim: the next occurrence, version + 1, no lease; and the records; all or nothing.
+    def confirm_many(self, confirmations: Sequence[Confirmation]) -> list[bool]:
+        """End each claim by itself: the next occurrence, version + 1, no lease; and its records; all or nothing.
 
         Without a next occurrence the job leaves the due index, and a segment is removed. A record whose run has one
-        already is left as it is. False when the claim is no longer ours.
+        already is left as it is. One answer a confirmation, in the order given; False when the claim is no longer
+        ours, or nobody answered: then it runs out, and the occurrence is found again.
         """
         ...
 

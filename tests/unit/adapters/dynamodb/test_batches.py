@@ -2,8 +2,8 @@
 
 import pytest
 
-from carillon.adapters.dynamodb.claims import BatchedClaims, SingleClaims
 from carillon.adapters.dynamodb.database import MOST_TRIES
+from carillon.adapters.dynamodb.fenced import BatchedUpdates, SingleUpdates
 from carillon.adapters.dynamodb.job_items import job_item
 from carillon.adapters.dynamodb.jobs import DynamoJobStore
 from carillon.adapters.dynamodb.writes import key_of
@@ -69,7 +69,7 @@ def put_off(code: str) -> dict[str, object]:
 
 def batched(wire: Wire) -> DynamoJobStore:
     """A store that claims in batches."""
-    return DynamoJobStore(wire.database(), claims=BatchedClaims())
+    return DynamoJobStore(wire.database(), transport=BatchedUpdates())
 
 
 def test_a_batch_of_claims_fails_in_parts() -> None:
@@ -113,12 +113,12 @@ def test_silence_after_some_batches_keeps_what_they_said() -> None:
     assert wire.answers == []
 
 
-@pytest.mark.parametrize("transport", [SingleClaims(), SingleClaims(threads=2), BatchedClaims()])
-def test_silence_from_the_start_is_no_answer(transport: SingleClaims | BatchedClaims) -> None:
+@pytest.mark.parametrize("transport", [SingleUpdates(), SingleUpdates(threads=2), BatchedUpdates()])
+def test_silence_from_the_start_is_no_answer(transport: SingleUpdates | BatchedUpdates) -> None:
     """When nothing was answered, the caller learns that the store is silent."""
     wire = Wire([error("ThrottlingException")] * 2)
     with pytest.raises(UnavailableError):
-        DynamoJobStore(wire.database(), claims=transport).claim_many(CLAIMS)
+        DynamoJobStore(wire.database(), transport=transport).claim_many(CLAIMS)
 
 
 def test_single_claims_stop_at_silence() -> None:

@@ -4,8 +4,8 @@ import pytest
 
 from carillon.adapters.dynamodb import keys
 from carillon.adapters.dynamodb.attributes import size_of
-from carillon.adapters.dynamodb.claims import claim_write
-from carillon.adapters.dynamodb.confirms import confirm_write
+from carillon.adapters.dynamodb.claims import claim_update
+from carillon.adapters.dynamodb.confirms import confirm_update
 from carillon.adapters.dynamodb.spec_items import spec_item
 from contract.samples import a_claim, a_confirmation, a_definition
 
@@ -35,18 +35,15 @@ def test_keys_read_as_agreed(key: object, expected: object) -> None:
 def test_a_claim_writes_nothing_that_an_index_shows() -> None:
     """Else each claim would cost the index a write."""
     shown = {*keys.DUE_PROJECTION, *keys.BY_TENANT_PROJECTION, keys.SHARD, keys.NEXT_FIRE_TIME, keys.TENANT}
-    expression = claim_write("jobs", a_claim(a_definition().job)).request["UpdateExpression"]
-    written = {assignment.split(" = ")[0].strip().removeprefix("#") for assignment in expression[4:].split(",")}
-    assert written == {keys.LEASE_EPOCH, keys.LEASE_UNTIL, keys.CLAIM_ID, keys.DECIDED_AT}
-    assert not written & shown
+    claim = claim_update("jobs", a_claim(a_definition().job))
+    assert set(claim.sets) == {keys.LEASE_EPOCH, keys.LEASE_UNTIL, keys.CLAIM_ID, keys.DECIDED_AT}
+    assert not {*claim.sets, *claim.removes} & shown
 
 
 def test_a_confirm_writes_nothing_that_lists_show() -> None:
     """Else each run would cost the index by tenant a write."""
-    names = (
-        confirm_write("jobs", a_confirmation(a_claim(a_definition().job))).request["ExpressionAttributeNames"].values()
-    )
-    assert not set(names) & {*keys.BY_TENANT_PROJECTION, keys.TENANT, keys.LISTED}
+    end = confirm_update("jobs", a_confirmation(a_claim(a_definition().job)))
+    assert not {*end.sets, *end.removes} & {*keys.BY_TENANT_PROJECTION, keys.TENANT, keys.LISTED}
 
 
 def test_no_index_takes_more_attributes_than_are_allowed() -> None:

@@ -9,7 +9,16 @@ from carillon.adapters.dynamodb.jobs import DynamoJobStore
 from carillon.adapters.dynamodb.spec_items import spec_item
 from carillon.adapters.dynamodb.writes import ABSENT, key_of, put, update
 from carillon.ports import NameTakenError, UnavailableError
-from contract.samples import NOW_MS, a_claim, a_confirmation, a_definition, a_skipped, cancelled_now, edited
+from contract.samples import (
+    NOW_MS,
+    a_claim,
+    a_confirmation,
+    a_definition,
+    a_skipped,
+    cancelled_now,
+    confirm_one,
+    edited,
+)
 from contract.wire import Answer, Wire, cancelled, error
 
 KEY = key_of("JOB#1", "JOB")
@@ -105,7 +114,7 @@ def test_records_that_exist_are_dropped_and_the_rest_is_tried_again() -> None:
     records = tuple(a_skipped(a_definition().job, NOW_MS + offset) for offset in range(4))
     reasons = cancelled("None", "None", "ConditionalCheckFailed", "ConditionalCheckFailed", "None")
     wire = Wire([reasons, Answer()])
-    assert DynamoJobStore(wire.database()).confirm(a_confirmation(claim, records=records))
+    assert confirm_one(DynamoJobStore(wire.database()), a_confirmation(claim, records=records))
     written = [next(iter(part.values())).get("Item", {}) for part in wire.requests[1][1]["TransactItems"]]
     assert [item.get("pk", {}).get("S") for item in written[1:]] == [f"JOB#{records[at].key.job_id}" for at in (0, 3)]
 
@@ -116,7 +125,7 @@ def test_a_confirm_in_a_transaction_is_not_the_owner_of_a_stolen_claim() -> None
     claim = a_claim(definition.job)
     reasons = cancelled("ConditionalCheckFailed", "ConditionalCheckFailed")
     confirmation = a_confirmation(claim, records=(a_skipped(definition.job, NOW_MS),))
-    assert not DynamoJobStore(Wire([reasons]).database()).confirm(confirmation)
+    assert not confirm_one(DynamoJobStore(Wire([reasons]).database()), confirmation)
 
 
 def test_a_lost_answer_of_a_create_is_known_by_what_is_stored() -> None:

@@ -5,10 +5,11 @@ from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Fields, Item, number, text
-from carillon.adapters.dynamodb.claims import Answer, ClaimTransport, SingleClaims
-from carillon.adapters.dynamodb.confirms import confirm
+from carillon.adapters.dynamodb.claims import claim_update
+from carillon.adapters.dynamodb.confirms import confirm_update, confirm_with, is_plain, was_ours
 from carillon.adapters.dynamodb.database import Database, Lost, Written
 from carillon.adapters.dynamodb.due_items import LONGEST_REASON, set_item_aside
+from carillon.adapters.dynamodb.fenced import Answer, SingleUpdates, Transport
 from carillon.adapters.dynamodb.job_items import job_if_readable, job_item, job_key, job_of
 from carillon.adapters.dynamodb.job_names import JobNames
 from carillon.adapters.dynamodb.replacing import replacement
@@ -44,11 +45,11 @@ MOST_NAME_RACES: Final = 5
 
 
 class DynamoJobStore:
-    """Jobs, both halves. `claims` is the transport of claims."""
+    """Jobs, both halves. `transport` is that of claims and their ends."""
 
-    def __init__(self, database: Database, *, claims: ClaimTransport | None = None) -> None:
+    def __init__(self, database: Database, *, transport: Transport | None = None) -> None:
         self._database = database
-        self._claims = claims or SingleClaims()
+        self._transport = transport or SingleUpdates()
         self._names = JobNames(database)
 
     def create(self, definition: Definition) -> None:
@@ -121,14 +122,21 @@ class DynamoJobStore:
         Raises:
             UnavailableError: there was no answer for any of them.
         """
-        answers = self._claims(self._database, claims)
+        answers = self._transport(self._database, [claim_update(self._database.jobs, claim) for claim in claims])
         if claims and all(answer is None for answer in answers):
             raise UnavailableError("no claim was answered")
         return [self._claim_result(claim, answer) for claim, answer in zip(claims, answers, strict=True)]
 
-    def confirm(self, confirmation: Confirmation) -> bool:
-        """End our claim, with the records, all or nothing."""
-        return confirm(self._database, confirmation, self._recording(confirmation.records))
+    def confirm_many(self, confirmations: Sequence[Confirmation]) -> list[bool]:
+        """End each claim by itself; with its records, all or nothing."""
+        table, plain = self._database.jobs, [one for one in confirmations if is_plain(one)]
+        answers = iter(self._transport(self._database, [confirm_update(table, one) for one in plain]))
+        return [
+            was_ours(next(answers), one.claim)
+            if is_plain(one)
+            else confirm_with(self._database, one, self._recording(one.records))
+            for one in confirmations
+        ]
 
     def set_error(self, entry: DueJob, reason: str) -> bool:
         """Take a job that cannot be decided out of the due index: state `error`."""

@@ -110,22 +110,9 @@ class MemoryJobStore:
         """Try each claim by itself, in order."""
         return [self._claim(claim) for claim in claims]
 
-    def confirm(self, confirmation: Confirmation) -> bool:
-        """End our claim, with the records, all or nothing."""
-        claim, state = confirmation.claim, self._state
-        with state.lock:
-            stored = state.plan(claim.entry.job_id, claim.entry.segment)
-            is_drained = claim.entry.segment is not None and confirmation.upcoming is None
-            if stored is None:
-                return is_drained
-            if not holds_claim(stored, claim):
-                return was_confirmed(stored, claim)
-            if is_drained:
-                state.remove_segment(stored)
-            else:
-                state.put_job(_confirmed(stored, confirmation))
-            self._record(confirmation.records)
-            return True
+    def confirm_many(self, confirmations: Sequence[Confirmation]) -> list[bool]:
+        """End each claim by itself, in order."""
+        return [self._confirm(confirmation) for confirmation in confirmations]
 
     def set_error(self, entry: DueJob, reason: str) -> bool:
         """Take a job that cannot be decided out of the due index: state `error`."""
@@ -159,6 +146,22 @@ class MemoryJobStore:
     def _free_name(self, tenant: str, name: str | None, job_id: str) -> None:
         if name is not None and self._state.names.get((tenant, name)) == job_id:
             del self._state.names[tenant, name]
+
+    def _confirm(self, confirmation: Confirmation) -> bool:
+        claim, state = confirmation.claim, self._state
+        with state.lock:
+            stored = state.plan(claim.entry.job_id, claim.entry.segment)
+            is_drained = claim.entry.segment is not None and confirmation.upcoming is None
+            if stored is None:
+                return is_drained
+            if not holds_claim(stored, claim):
+                return was_confirmed(stored, claim)
+            if is_drained:
+                state.remove_segment(stored)
+            else:
+                state.put_job(_confirmed(stored, confirmation))
+            self._record(confirmation.records)
+            return True
 
     def _claim(self, claim: Claim) -> ClaimResult:
         with self._state.lock:
