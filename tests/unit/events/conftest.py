@@ -1,8 +1,8 @@
 """A deployed Carillon in moto: tables, queues, a key and the environment of each function, at a set instant."""
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,9 @@ from carillon.domain.identity import RunKey
 from carillon.domain.job import Definition
 from carillon.domain.run import Run
 from carillon.domain.schedule import OneOff, encode
-from carillon.entrypoint import settings
 from carillon_cli.dev.receiver import Receiver
 from contract.samples import a_definition
+from support.deployed import QUEUES, SETTINGS, Context, environment_of
 
 EVENTS = Path(__file__).parents[3] / "events"
 AT_MS = 1_748_779_200_000  # 2025-06-01T12:00:00Z, the instant of all recorded events
@@ -31,15 +31,6 @@ FIRST_JOB, SECOND_JOB = "job_01JWNJBZW0000G40R40M30E209", "job_01JWNM2XP0185GR38
 TENANT = "acme"
 SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 REGION = "us-east-1"
-WORK_QUEUES = ("high", "normal", "low", "long")
-QUEUES = ("tick", *(name + end for name in WORK_QUEUES for end in ("", "-dead")))
-SETTINGS = {
-    "ticker": settings.TickerSettings,
-    "dispatcher": settings.DispatcherSettings,
-    "worker": settings.WorkerSettings,
-    "dead_letters": settings.DeadLettersSettings,
-    "retention": settings.RetentionSettings,
-}
 RECORDED = {
     "tick": "Carillon-local-QueuesTicks5C560A72-BAFFDEBD35026",
     "normal": "Carillon-local-QueuesNormal4864E9E5-7D46445A8476D",
@@ -54,16 +45,6 @@ def event_of(name: str) -> dict[str, Any]:
     return event
 
 
-class Context:
-    """What a handler is given beside its event."""
-
-    aws_request_id = "c6af9ac6-7b61-11e6-9a41-93e8deadbeef"
-
-    def get_remaining_time_in_millis(self) -> int:
-        """As at the begin of a worker's invocation."""
-        return 90_000
-
-
 @dataclass
 class Deployment:
     """The functions with what they work on. `run` hands an event to a function, built anew as in a new process."""
@@ -72,7 +53,7 @@ class Deployment:
     sqs: Any
     secrets: KmsSigningSecrets
     urls: dict[str, str]
-    environ: Callable[[settings.StageSettings], None]
+    monkeypatch: pytest.MonkeyPatch
     clock: MemoryClock = field(default_factory=lambda: MemoryClock(AT_MS + 5_000))
 
     @property
@@ -88,7 +69,10 @@ class Deployment:
     def run(self, name: str) -> Any:
         """Hand over the event of a file to the function that the file's name begins with."""
         function = next(function for function in SETTINGS if name.startswith(function))
-        self.environ(self._settings_of(function))
+        database, key_id = self.database, self.secrets._kms_key_id
+        names = {"jobs": database.jobs, "control": database.control, "urls": self.urls, "key_id": key_id}
+        for variable, value in environment_of(function, **names).items():
+            self.monkeypatch.setenv(variable, value)
         handler = getattr(bootstrap, function)()
         return handler(event_of(name), Context())
 
@@ -121,27 +105,11 @@ class Deployment:
         items = self.database.client.scan(TableName=self.database.control)["Items"]
         return [item["body"]["S"] for item in items if item["pk"]["S"].startswith("QUARANTINE#")]
 
-    def _settings_of(self, function: str) -> settings.StageSettings:
-        """What the deployment tells a function."""
-        settings_type = SETTINGS[function]
-        values = self._values()
-        return settings_type(**{each.name: values[each.name] for each in fields(settings_type)})
-
-    def _values(self) -> dict[str, Any]:
-        """The value of every field of every function's settings."""
-        queues = {f"{name}_queue_url": self.urls[name] for name in (*WORK_QUEUES, "tick")}
-        dead = {f"{name}_dead_letter_url": self.urls[f"{name}-dead"] for name in WORK_QUEUES}
-        tables = {"jobs_table": self.database.jobs, "control_table": self.database.control}
-        stage = {"stage": "test", "groups": 1, "shards": 2, "look_ahead_seconds": 60, "retention_days": 7}
-        calling = {"lane": "short", "call_seconds_limit": 60, "side_by_side": 2, "allow_loopback_targets": True}
-        return {**queues, **dead, **tables, **stage, **calling, "secrets_key_id": self.secrets._kms_key_id}
-
 
 @pytest.fixture
 def deployment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """An empty deployment, whose tenant has a signing secret."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
-    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Carillon")
     with mock_aws():
         session = new_session()
         session.set_config_variable("region", REGION)
@@ -153,11 +121,7 @@ def deployment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
         secrets = KmsSigningSecrets(database, kms, kms.create_key()["KeyMetadata"]["KeyId"])
         secrets.add(TENANT, "sec_1", SECRET, AT_MS - 1)
 
-        def environ(own: settings.StageSettings) -> None:
-            for name, value in settings.to_environ(own).items():
-                monkeypatch.setenv(name, value)
-
-        made = Deployment(database, sqs, secrets, urls, environ)
+        made = Deployment(database, sqs, secrets, urls, monkeypatch)
         monkeypatch.setattr(bootstrap, "SystemClock", lambda: made.clock)
         yield made
 
