@@ -34,6 +34,7 @@ GET = "dynamodb:GetItem"
 PUT = "dynamodb:PutItem"
 QUERY = "dynamodb:Query"
 UPDATE = "dynamodb:UpdateItem"
+UPDATE_BY_STATEMENT = "dynamodb:PartiQLUpdate"
 HOLD = "sqs:ChangeMessageVisibility"
 SEND = "sqs:SendMessage"
 
@@ -164,7 +165,7 @@ class Functions(FunctionFactory):
             ),
         )
         function.allow((QUERY,), self._index(keys.DUE_INDEX))
-        function.allow((DELETE, GET, PUT, UPDATE), self._jobs)
+        function.allow((DELETE, GET, PUT, UPDATE, UPDATE_BY_STATEMENT), self._jobs)
         function.allow((GET, UPDATE), self._control)
         function.allow((SEND,), *(work.queue.queue_arn for work in self._queues.work))
         cap = self.stage.concurrency.dispatcher

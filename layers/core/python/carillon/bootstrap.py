@@ -5,6 +5,7 @@ Use cases and adapters that only one function has are imported where they are jo
 
 import os
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from carillon.adapters.aws import new_client, new_session
@@ -24,6 +25,9 @@ from carillon.entrypoint.settings import (
 )
 
 # ruff: noqa: PLC0415 - see above
+
+DISPATCH_THREADS = 8
+"""Slices of due entries handled side by side: enough to hide the tables' and queues' answer times on one processor."""
 
 
 def api() -> Handler:
@@ -76,6 +80,7 @@ def dispatcher() -> Handler:
     """The function that claims, sends and confirms."""
     from carillon.adapters.dynamodb.control import DynamoGroupLeases, DynamoShardLedger
     from carillon.adapters.dynamodb.due import DynamoDueIndex
+    from carillon.adapters.dynamodb.fenced import BatchedUpdates
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.sqs.routing import QueueName
@@ -85,7 +90,7 @@ def dispatcher() -> Handler:
     from carillon.entrypoint.ticks import tick_handler
 
     settings = load(DispatcherSettings, os.environ)
-    process = _Process("dispatcher")
+    process = _Process("dispatcher", connections=DISPATCH_THREADS)
     database, sqs = process.database(settings.jobs_table, settings.control_table), process.client("sqs")
     rules = DispatchRules(
         groups=settings.groups,
@@ -101,7 +106,7 @@ def dispatcher() -> Handler:
         ledger=DynamoShardLedger(database),
         steps=ClaimSendConfirm(
             index=index,
-            jobs=DynamoJobStore(database),
+            jobs=DynamoJobStore(database, transport=BatchedUpdates()),
             runs=DynamoRunStore(database),
             queues=SqsWorkQueues(sqs, urls),
             clock=process.clock,
@@ -110,6 +115,7 @@ def dispatcher() -> Handler:
             rules=rules,
         ),
         rules=rules,
+        spread=ThreadPoolExecutor(DISPATCH_THREADS, thread_name_prefix="dispatch").map,
     )
     handle = tick_handler(dispatch, clock=process.clock, meter=process.meter)
     return process.batches(handle, sqs, (), side_by_side=1)

@@ -76,6 +76,14 @@ class DispatchCounts:
     errors: int = 0
     lag_ms: int | None = None
 
+    def add(self, other: "DispatchCounts") -> None:
+        """Add what another part of the invocation did."""
+        for name, value in other.figures().items():
+            if name == "lag_ms":
+                self.lag_ms = max((lag for lag in (self.lag_ms, value) if lag is not None), default=None)
+            else:
+                setattr(self, name, getattr(self, name) + value)
+
     def figures(self) -> dict[str, int | None]:
         """The counts by name."""
         return asdict(self)

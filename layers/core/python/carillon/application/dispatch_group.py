@@ -5,15 +5,30 @@ new; then it gives the lease up. The index lags, so what was handled may be seen
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Protocol, TypeVar
 
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchCounts, DispatchRules
 from carillon.domain.planning import DueEntry, DueJob, DueRun
 from carillon.ports import DueIndex, GroupLease, GroupLeases, ShardLedger, UnavailableError
 
 logger = logging.getLogger("carillon")
+
+SLICE_ENTRIES = 100
+"""Entries that are claimed, sent and confirmed together: four batches of claims, ten of messages, four of confirms."""
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+class Spread(Protocol):
+    """Applies a function to each value, in order or side by side, and gives the results in order, as `map` does."""
+
+    def __call__(self, function: Callable[[In], Out], values: Iterable[In], /) -> Iterable[Out]:
+        """Apply it."""
+        ...
 
 
 class _OwnershipLostError(Exception):
@@ -29,6 +44,7 @@ class DispatchGroup:
     ledger: ShardLedger
     steps: ClaimSendConfirm
     rules: DispatchRules
+    spread: Spread = map
 
     def __call__(self, group: int) -> DispatchCounts:
         """Dispatch what is due in a group; the counts are what was done."""
@@ -54,10 +70,12 @@ class DispatchGroup:
         return counts
 
     def pages(self, group: int) -> Iterator[Sequence[DueEntry]]:
-        """The non-empty pages of one sweep over the group's shards."""
+        """The non-empty pages of one sweep over the group's shards; the first ones of all shards are read at once."""
         until_ms = self.steps.clock.now_ms() + self.rules.look_ahead_ms
-        for shard in range(group, max(self.rules.shards, self.ledger.highest()), self.rules.groups):
-            yield from (page for page in self.index.pages(shard, until_ms) if page)
+        shards = range(group, max(self.rules.shards, self.ledger.highest()), self.rules.groups)
+        readers = [self.index.pages(shard, until_ms) for shard in shards]
+        for first, reader in zip(list(self.spread(_next_page, readers)), readers, strict=True):
+            yield from (page for page in chain((first,), reader) if page)
 
     def _report(self, group: int, counts: DispatchCounts) -> None:
         self.steps.meter.count("occurrences_sent", counts.sent)
@@ -90,10 +108,21 @@ class _Tenure:
             fresh = [entry for entry in page if _identity(entry) not in self.handled]
             if fresh:
                 self._hold_on()
-                self.dispatch.steps(fresh, self.lease.epoch, self.counts)
+                self._handle(fresh)
                 self.handled.update(map(_identity, fresh))
                 found = True
         return found
+
+    def _handle(self, entries: Sequence[DueEntry]) -> None:
+        """Handle a page in slices, side by side if the stage wants that: each slice is claimed, sent and confirmed."""
+        slices = [entries[start : start + SLICE_ENTRIES] for start in range(0, len(entries), SLICE_ENTRIES)]
+        for counts in self.dispatch.spread(self._handle_slice, slices):
+            self.counts.add(counts)
+
+    def _handle_slice(self, entries: Sequence[DueEntry]) -> DispatchCounts:
+        counts = DispatchCounts()
+        self.dispatch.steps(entries, self.lease.epoch, counts)
+        return counts
 
     def _hold_on(self) -> None:
         """Renew the lease in good time; under a lost one nothing more is written."""
@@ -104,6 +133,10 @@ class _Tenure:
         if renewed is None:
             raise _OwnershipLostError
         self.lease = renewed
+
+
+def _next_page(reader: Iterator[Sequence[DueEntry]]) -> Sequence[DueEntry]:
+    return next(reader, ())
 
 
 def _identity(entry: DueEntry) -> tuple[str, ...]:
