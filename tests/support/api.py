@@ -4,7 +4,7 @@ import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +19,7 @@ from carillon.entrypoint.http_api import build_api
 DAY_MS = 24 * 3600 * 1000
 RETENTION_MS = 30 * DAY_MS
 CURSOR_KEY = bytes(range(32))
+MERGE_PATCH = "application/merge-patch+json"
 JOB = {
     "schedule": {"run_at": "2030-01-01T00:00:00Z"},
     "target": {"type": "http", "url": "https://svc.carillon.dev/hook"},
@@ -148,6 +149,25 @@ class ApiUnderTest:
         reply = self.call("POST", "/v1/jobs", job(**changes))
         assert reply.status == 201, reply.text
         return reply.json
+
+    def patch(
+        self, job_id: str, body: Json = None, *, if_match: str | None = "*", raw: str | bytes | None = None
+    ) -> Reply:
+        """Patch a job."""
+        headers = {"If-Match": if_match, "content-type": MERGE_PATCH}
+        return self.call("PATCH", f"/v1/jobs/{job_id}", body, raw=raw, headers=headers)
+
+    def patched(self, job_id: str, body: Json) -> Json:
+        """Patch a job, which must be accepted; the job as answered, which is how it reads."""
+        reply = self.patch(job_id, body)
+        assert reply.status == 200, reply.text
+        assert self.call("GET", f"/v1/jobs/{job_id}").text == reply.text
+        return reply.json
+
+    def store_job(self, job_id: str, **changes: Any) -> None:
+        """Change what is stored of the hot half of a job, as a dispatcher would."""
+        stored = self.world.state.jobs[job_id]
+        self.world.state.put_job(replace(stored, version=stored.version + 1, **changes))
 
     def add_run(self, job_id: str, scheduled_for: int, **fields: Any) -> Run:
         """Store the record of a run of acme's."""

@@ -49,6 +49,9 @@ FIELDS: list[tuple[str, dict[str, Any], str, str]] = [
     ("priority", {"priority": "urgent"}, "/priority", "not_a_choice"),
     ("catch-up-0", {"max_catch_up": 0}, "/max_catch_up", "out_of_range"),
     ("grace", {"misfire_grace": "P15D"}, "/misfire_grace", "out_of_range"),
+    ("window-of-a-day", {"window": "P1D"}, "/window", "out_of_range"),
+    ("window-a-millisecond-too-long", {"window": "PT23H0.001S"}, "/window", "out_of_range"),
+    ("window-null", {"window": None}, "/window", "wrong_type"),
     ("deadline-0", {"deadline": "PT0S"}, "/deadline", "out_of_range"),
     ("B211-control-character", {"name": "a\u0001"}, "/name", "invalid_value"),
     ("B211-noncharacter", {"name": "a\ufffe"}, "/name", "invalid_value"),
@@ -139,7 +142,6 @@ def test_headers_that_may_not_be_sent(api: ApiUnderTest, headers: dict[str, Any]
 
 NOT_BUILT: list[tuple[str, dict[str, Any], str]] = [
     ("after", {"schedule": {"after": ["job_01ARZ3NDEKTSV4RRFFQ69G5FAV"]}}, "/schedule/after"),
-    ("window", {"window": "PT10M"}, "/window"),
     ("overlap-skip", {"overlap": "skip"}, "/overlap"),
     ("overlap-queue", {"overlap": "queue"}, "/overlap"),
     ("overlap-cancel", {"overlap": "cancel_previous"}, "/overlap"),

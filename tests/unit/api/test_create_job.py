@@ -4,7 +4,10 @@ import json
 
 import pytest
 
+from carillon.domain.durations import parse_duration
+from carillon.domain.instants import format_instant
 from carillon.domain.job import Lane
+from carillon.domain.planning import window_offset
 from carillon.domain.targets import development
 from support.api import ApiUnderTest, job
 
@@ -127,6 +130,17 @@ def test_each_kind_of_schedule(api: ApiUnderTest, schedule: dict[str, object], s
 def test_an_instant_that_is_now_runs_at_once(api: ApiUnderTest) -> None:
     """B271: a run_at equal to the present is due, not past."""
     assert api.create(schedule={"run_at": NOW})["next_fire_time"] == NOW
+
+
+@pytest.mark.parametrize("window", ["PT0S", "PT1S", "PT10M", "PT23H"])
+def test_a_window_spreads_the_runs(api: ApiUnderTest, window: str) -> None:
+    """Shown are the nominal time and when the run is due: a constant delay of the job later, less than the window."""
+    created = api.create(schedule={"cron": "0 2 * * *"}, window=window)
+    stored = api.world.state.jobs[created["id"]]
+    assert (created["window"], created["next_scheduled_for"]) == (window, "2026-09-22T02:00:00.000Z")
+    delay_ms = window_offset(stored.id, parse_duration(window))
+    assert created["next_fire_time"] == format_instant((stored.scheduled_for or 0) + delay_ms)
+    assert stored.next_fire_time == (stored.scheduled_for or 0) + delay_ms
 
 
 @pytest.mark.parametrize(

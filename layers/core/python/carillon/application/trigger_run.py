@@ -1,4 +1,4 @@
-"""A run that a person asks for: it waits in the due index like a retry, due at once, and leaves the job's plan alone."""
+"""A run that a person asks for: it waits in the due index like a retry, due at once. The job's plan is left alone."""
 
 from dataclasses import dataclass, replace
 

@@ -159,18 +159,31 @@ def require_json(request: Request) -> None:
     Raises:
         Refusal: the media type, its charset or the coding is another.
     """
+    _require_media(request, ("application/json",), {})
+
+
+def require_merge_patch(request: Request) -> None:
+    """Refuse a body that is not declared as a merge patch; as plain JSON it is taken for one.
+
+    Raises:
+        Refusal: the media type, its charset or the coding is another; the answer says what is accepted.
+    """
+    accepted = ("application/merge-patch+json", "application/json")
+    _require_media(request, accepted, {"Accept-Patch": ", ".join(accepted)})
+
+
+def _require_media(request: Request, accepted: Sequence[str], told: Mapping[str, str]) -> None:
     media_type, *options = [part.strip().lower() for part in request.headers.get("content-type", "").split(";")]
-    if media_type != "application/json" or not _is_utf8(options):
-        _refuse_media("Content-Type", "must be application/json")
+    if media_type not in accepted or not _is_utf8(options):
+        raise _unsupported("Content-Type", f"must be {' or '.join(accepted)}", told)
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        _refuse_media("Content-Encoding", "must not be set: bodies are read as they are")
+        raise _unsupported("Content-Encoding", "must not be set: bodies are read as they are", told)
 
 
 def _is_utf8(options: Sequence[str]) -> bool:
     return all(option.replace('"', "") in ("", "charset=utf-8") for option in options)
 
 
-def _refuse_media(header: str, detail: str) -> None:
-    raise Refusal(
-        "unsupported_media_type", f"{header} {detail}", (FieldError("header", header, "unsupported", detail),)
-    )
+def _unsupported(header: str, detail: str, told: Mapping[str, str]) -> Refusal:
+    wrong = FieldError("header", header, "unsupported", detail)
+    return Refusal("unsupported_media_type", f"{header} {detail}", (wrong,), headers=told)

@@ -13,6 +13,7 @@ from carillon.application.create_job import NoOccurrenceError
 from carillon.application.edit_job import RevisionMismatchError
 from carillon.application.read_jobs import JobNotFoundError
 from carillon.application.read_runs import RunNotFoundError
+from carillon.domain.editing import JobFinishedError, TooManyEditsError
 from carillon.entrypoint.cursors import BadCursorError
 from carillon.entrypoint.json_text import JsonError
 from carillon.ports import NameTakenError, UnavailableError
@@ -30,11 +31,14 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "not_found": (404, "There is no such thing"),
     "method_not_allowed": (405, "The method is not allowed here"),
     "name_taken": (409, "The name is taken"),
+    "job_finished": (409, "The job has ended"),
     "revision_mismatch": (412, "The job has been changed"),
     "too_large": (413, "The request is too large"),
     "unsupported_media_type": (415, "The content type is not supported"),
     "invalid_fields": (422, "Fields of the request are not valid"),
     "not_supported": (422, "Documented, but not built yet"),
+    "precondition_required": (428, "The request must be conditional"),
+    "too_many_edits": (429, "The job has been edited too often"),
     "internal_error": (500, "The service failed"),
     "unavailable": (503, "The service is not available at the moment"),
 }
@@ -132,6 +136,18 @@ def _revision_mismatch(_: object) -> Refusal:
     return Refusal("revision_mismatch", wrong.detail, (wrong,))
 
 
+def _job_finished(_: object) -> Refusal:
+    return Refusal("job_finished", "the job has ended in a way that does not allow this")
+
+
+def _too_many_edits(error: TooManyEditsError) -> Refusal:
+    return Refusal(
+        "too_many_edits",
+        "edits of a job's schedule, pauses and resumes are remembered for 15 days, and no more fit",
+        headers={"Retry-After": str(max(-(-error.wait_ms // 1000), RETRY_AFTER_SECONDS))},
+    )
+
+
 def _unavailable(_: object) -> Refusal:
     return Refusal(
         "unavailable",
@@ -149,6 +165,8 @@ _ANSWERS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
     NameTakenError: _name_taken,
     NoOccurrenceError: _no_occurrence,
     RevisionMismatchError: _revision_mismatch,
+    JobFinishedError: _job_finished,
+    TooManyEditsError: _too_many_edits,
     UnavailableError: _unavailable,
 }
 

@@ -64,15 +64,10 @@ def not_built() -> tuple[Route[Handle], ...]:
 
 
 _NOT_BUILT = (
-    ("PATCH", "/v1/jobs/{job_id}", "jobs:write"),
     ("PUT", "/v1/jobs/by-name/{name}", "jobs:write"),
     ("POST", "/v1/jobs/batch", "jobs:write"),
     ("POST", "/v1/jobs/bulk", "jobs:write"),
-    ("POST", "/v1/jobs/{job_id}/pause", "jobs:write"),
-    ("POST", "/v1/jobs/{job_id}/resume", "jobs:write"),
-    ("POST", "/v1/jobs/{job_id}/trigger", "jobs:write"),
     ("GET", "/v1/operations/{operation_id}", "jobs:read"),
-    ("POST", "/v1/schedules/preview", "jobs:read"),
     ("POST", "/v1/payloads", "jobs:write"),
     ("POST", "/v1/runs/{run_id}/cancel", "runs:write"),
     ("POST", "/v1/runs/{run_id}/retry", "runs:write"),

@@ -20,6 +20,7 @@ def view_of_job(definition: Definition) -> View:
         "id": job.id,
         "name": spec.name,
         "state": job.state,
+        "state_reason": spec.state_reason,
         "revision": spec.revision,
         **_planning(job),
         "next_fire_time": _instant(job.next_fire_time),
@@ -29,7 +30,6 @@ def view_of_job(definition: Definition) -> View:
         "retry": _retry(spec.retry),
         "retry_on": None if spec.retry.retry_on is None else list(spec.retry.retry_on),
         "deadline": None if spec.deadline_ms is None else format_duration(spec.deadline_ms),
-        "window": "PT0S",
         "overlap": "allow",
         "labels": dict(spec.labels),
         "created_at": format_instant(spec.created_at),
@@ -91,12 +91,13 @@ def _planning(job: Job) -> View:
     try:
         schedule, rules = decode(job.schedule), PlanningRules.decode(job.rules)
     except ValueError:
-        return {"schedule": None, "misfire_policy": None, "misfire_grace": None, "max_catch_up": None}
+        return dict.fromkeys(("schedule", "misfire_policy", "misfire_grace", "max_catch_up", "window"))
     return {
         "schedule": view_of_schedule(schedule, rules.max_runs),
         "misfire_policy": rules.misfire,
         "misfire_grace": format_duration(rules.misfire_grace_ms),
         "max_catch_up": rules.max_catch_up,
+        "window": format_duration(rules.window_ms),
     }
 
 

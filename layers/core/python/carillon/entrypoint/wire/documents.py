@@ -33,11 +33,13 @@ MOST_RETRY_STATUSES = 100
 LONGEST_TIMEOUT_MS = 14 * 60 * SECOND_MS
 LONGEST_BACKOFF_MS = DAY_MS
 LONGEST_LATENESS_MS = 14 * DAY_MS
+LONGEST_WINDOW_MS = 23 * 3600 * SECOND_MS
 
 SCHEDULE_KINDS = ("run_at", "delay", "cron", "every", "after")
 
 Gap = Literal["shift", "skip"]
 Overlap = Literal["first", "last", "both"]
+Window = Annotated[Duration, AfterValidator(lasting(0, LONGEST_WINDOW_MS))]
 MaxRuns = Annotated[int, AfterValidator(within(1, MOST_RUNS))]
 
 
@@ -150,7 +152,7 @@ class JobDocument(Document):
     misfire_grace: Annotated[Duration, AfterValidator(lasting(0, LONGEST_LATENESS_MS))] = 60 * SECOND_MS
     max_catch_up: Annotated[int, AfterValidator(within(1, MOST_CATCH_UP))] = 100
     deadline: Annotated[Duration, AfterValidator(lasting(SECOND_MS, LONGEST_LATENESS_MS))] | None = None
-    window: Annotated[Duration, AfterValidator(only_built(0, "PT0S"))] = 0
+    window: Window = 0
     overlap: Annotated[
         Literal["allow", "skip", "queue", "cancel_previous"], AfterValidator(only_built("allow", "allow"))
     ] = "allow"

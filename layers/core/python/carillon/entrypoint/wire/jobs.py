@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import cast
 
-from pydantic import ValidationError
-
 from carillon.application.create_job import NewJob
 from carillon.domain.headers import HeaderProblem, header_problems
 from carillon.domain.job import HttpTarget, PlanningRules
@@ -14,7 +12,7 @@ from carillon.domain.targets import TargetPolicy, TargetRefused, parse_target_ur
 from carillon.entrypoint.json_text import JsonObject
 from carillon.entrypoint.problems import FieldError, Refusal, invalid, pointer
 from carillon.entrypoint.wire.documents import JobDocument, RetryDocument, TargetDocument
-from carillon.entrypoint.wire.refusals import error_of_schedule, error_of_target, errors_of
+from carillon.entrypoint.wire.refusals import error_of_schedule, error_of_target, validated
 from carillon.entrypoint.wire.schedules import AnySchedule, max_runs_of, read_schedule
 
 MOST_PAYLOAD_BYTES = 256 * 1024
@@ -33,20 +31,49 @@ def read_job(sent: JsonObject, policy: TargetPolicy, now_ms: int) -> NewJob:
     Raises:
         Refusal: something in it is not valid, not built yet or too large; each error names its field.
     """
+    payload = read_payload(sent)
+    return read_wish(validated(JobDocument, sent.members), payload, policy, now_ms)
+
+
+def read_payload(sent: JsonObject) -> bytes | None:
+    """The payload as it was sent, byte for byte; None when there is none.
+
+    Raises:
+        Refusal: it is too large.
+    """
     payload = sent.texts["payload"].encode() if "payload" in sent.texts else None
     if payload is not None and len(payload) > MOST_PAYLOAD_BYTES:
         raise _payload_too_large()
-    try:
-        document = JobDocument.model_validate(sent.members)
-    except ValidationError as error:
-        raise invalid(errors_of(error)) from None
-    schedule = _schedule(document, now_ms)
+    return payload
+
+
+def read_wish(
+    document: JobDocument,
+    payload: bytes | None,
+    policy: TargetPolicy,
+    now_ms: int,
+    *,
+    schedule: Schedule | None = None,
+) -> NewJob:
+    """The wish in a document of the right shape.
+
+    Args:
+        document: of the right shape.
+        payload: as the receiver is to get it.
+        policy: which targets the stage allows.
+        now_ms: the instant from which delays and intervals count, epoch ms.
+        schedule: the schedule, if it is known already.
+
+    Raises:
+        Refusal: something in it is not valid; each error names its field.
+    """
+    read = schedule or _schedule(document, now_ms)
     errors = [*_target_errors(document.target, policy), *_retry_errors(document.retry)]
-    if isinstance(schedule, FieldError):
-        raise invalid([schedule, *errors])
+    if isinstance(read, FieldError):
+        raise invalid([read, *errors])
     if errors:
         raise invalid(errors)
-    return _new_job(document, schedule, payload)
+    return _new_job(document, read, payload)
 
 
 def _new_job(document: JobDocument, schedule: Schedule, payload: bytes | None) -> NewJob:
@@ -59,6 +86,7 @@ def _new_job(document: JobDocument, schedule: Schedule, payload: bytes | None) -
             document.misfire_grace,
             document.max_catch_up,
             max_runs_of(cast("AnySchedule", document.schedule)),
+            document.window,
         ),
         priority=document.priority,
         name=document.name,

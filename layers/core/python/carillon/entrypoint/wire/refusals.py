@@ -1,14 +1,18 @@
 """From the validator's errors to ours: a pointer, a stable code and a sentence, never the value."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from carillon.domain.schedule_error import ScheduleError
 from carillon.domain.targets import TargetRefused
-from carillon.entrypoint.problems import FieldError, pointer
+from carillon.entrypoint.problems import FieldError, invalid, pointer
 from carillon.entrypoint.wire.documents import SCHEDULE_KINDS
+from carillon.entrypoint.wire.fields import Document
+
+SomeDocument = TypeVar("SomeDocument", bound=Document)
 
 _MEANINGS = {
     "extra_forbidden": ("unknown_field", "there is no such field here"),
@@ -16,12 +20,25 @@ _MEANINGS = {
     "string_type": ("wrong_type", "must be a text"),
     "int_type": ("wrong_type", "must be a whole number"),
     "float_type": ("wrong_type", "must be a number"),
+    "bool_type": ("wrong_type", "must be true or false"),
     "dict_type": ("wrong_type", "must be an object"),
     "model_type": ("wrong_type", "must be an object"),
     "list_type": ("wrong_type", "must be a list"),
 }
 _OTHER = ("invalid_value", "this value is not allowed")
 _KEY_MARK = "[key]"
+
+
+def validated(kind: type[SomeDocument], members: Mapping[str, Any]) -> SomeDocument:
+    """A document of a kind.
+
+    Raises:
+        Refusal: something in it is not valid; each error names its field.
+    """
+    try:
+        return kind.model_validate(members)
+    except ValidationError as error:
+        raise invalid(errors_of(error)) from None
 
 
 def errors_of(error: ValidationError) -> tuple[FieldError, ...]:

@@ -1,0 +1,69 @@
+"""From a merge patch to the wish for the whole job.
+
+The patch is merged into the job as answers show it, and the result has to be a document that could have created the
+job. `schedule` and `retry` are replaced whole, because their members only make sense together; so is the payload, byte
+for byte as it stands in the patch. What the patch does not name stays as it is stored.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from carillon.application.create_job import NewJob
+from carillon.domain.job import Definition
+from carillon.domain.schedule import decode
+from carillon.domain.targets import TargetPolicy
+from carillon.entrypoint.json_text import JsonObject
+from carillon.entrypoint.merge_patch import merge_patch
+from carillon.entrypoint.views import View, view_of_job
+from carillon.entrypoint.wire.documents import JobDocument, TargetDocument
+from carillon.entrypoint.wire.jobs import read_payload, read_wish
+from carillon.entrypoint.wire.refusals import validated
+
+_REPLACED_WHOLE: Final = frozenset({"schedule", "retry"})
+
+
+def read_patch(seen: Definition, sent: JsonObject, policy: TargetPolicy, now_ms: int) -> NewJob:
+    """The wish for a job as it is to be.
+
+    Args:
+        seen: the job as it is.
+        sent: the patch, with the text of its payload.
+        policy: which targets the stage allows.
+        now_ms: the instant of the edit, epoch ms: delays and new intervals count from it.
+
+    Raises:
+        Refusal: the job would not be valid, or the patch names what no job has; each error names its field.
+    """
+    payload = _payload(seen, sent)
+    document = validated(JobDocument, _merged(seen, sent.members))
+    kept = None if "schedule" in sent.members else decode(seen.job.schedule)
+    return read_wish(document, payload, policy, now_ms, schedule=kept)
+
+
+def _payload(seen: Definition, sent: JsonObject) -> bytes | None:
+    """The payload that is wanted. A null removes it, as it removes any member: by a patch it is never a payload."""
+    if "payload" not in sent.members:
+        return seen.spec.payload
+    return None if sent.members["payload"] is None else read_payload(sent)
+
+
+def _merged(seen: Definition, patch: Mapping[str, Any]) -> View:
+    """The document that is wanted; what the patch removes and no job has is in it, to be refused by its name."""
+    document = _document_of(seen)
+    for name in _REPLACED_WHOLE & patch.keys():
+        document.pop(name, None)
+    merged: View = merge_patch(document, patch)
+    merged |= _unknown(patch, JobDocument.model_fields)
+    if isinstance(target := patch.get("target"), dict):
+        merged["target"] |= _unknown(target, TargetDocument.model_fields)
+    return merged
+
+
+def _document_of(seen: Definition) -> View:
+    """What a client could have sent to create the job, but for its payload."""
+    shown = view_of_job(seen)
+    return {name: shown[name] for name in JobDocument.model_fields if shown.get(name) is not None}
+
+
+def _unknown(patch: Mapping[str, Any], known: Mapping[str, object]) -> View:
+    return {name: value for name, value in patch.items() if name not in known}

@@ -1,0 +1,66 @@
+"""The document that asks what a schedule means."""
+
+from typing import Annotated, cast
+
+from pydantic import AfterValidator, Field
+
+from carillon.domain.explaining.explanation import MOST_OCCURRENCES, Explanation, preview
+from carillon.domain.instants import parse_instant, parse_local_time
+from carillon.domain.schedule import ScheduleError
+from carillon.entrypoint.json_text import JsonObject
+from carillon.entrypoint.problems import FieldError, invalid
+from carillon.entrypoint.wire.documents import RunAtDocument, ScheduleDocument, Window
+from carillon.entrypoint.wire.fields import Document, within
+from carillon.entrypoint.wire.refusals import error_of_schedule, validated
+from carillon.entrypoint.wire.schedules import AnySchedule, max_runs_of, read_schedule
+
+DEFAULT_COUNT = 10
+
+
+class PreviewDocument(Document):
+    """A schedule as in a job, and what is to be shown of it: `count` occurrences later than `from` (absent: now)."""
+
+    schedule: ScheduleDocument
+    from_at: str | None = Field(default=None, alias="from")
+    count: Annotated[int, AfterValidator(within(1, MOST_OCCURRENCES))] = DEFAULT_COUNT
+    window: Window = 0
+
+
+def read_preview(sent: JsonObject, now_ms: int) -> Explanation:
+    """The explanation that is asked for. Delays, and intervals without a start, count from the instant `from`.
+
+    Raises:
+        Refusal: something in the document is not valid; each error names its field.
+    """
+    document = validated(PreviewDocument, sent.members)
+    schedule = cast("AnySchedule", document.schedule)
+    from_ms = now_ms if document.from_at is None else _instant(document.from_at)
+    try:
+        timezone, local_ms = _local_reading(schedule)
+        return preview(
+            read_schedule(schedule, from_ms),
+            from_ms,
+            document.count,
+            document.window,
+            timezone=timezone,
+            run_at_local_ms=local_ms,
+            max_runs=max_runs_of(schedule),
+        )
+    except ScheduleError as error:
+        raise invalid([error_of_schedule(error)]) from None
+
+
+def _local_reading(schedule: AnySchedule) -> tuple[str, int | None]:
+    """The zone of a single run that was given as a time on its clock, and that time; UTC and None of all others."""
+    match schedule:
+        case RunAtDocument(run_at=text, timezone=str(zone)):
+            return zone, parse_local_time(text, "run_at")
+    return "UTC", None
+
+
+def _instant(text: str) -> int:
+    try:
+        return parse_instant(text, "from")
+    except ScheduleError as error:
+        detail = f"{error.detail}; allowed: {error.allowed}"
+        raise invalid([FieldError("pointer", "/from", "invalid_value", detail)]) from None
