@@ -34,6 +34,7 @@ OWN_STACK = pytest.mark.xdist_group("own stack")
 
 
 @pytest.hookimpl(tryfirst=True)  # before items are chosen by their marks
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what stands in this folder: one group on one worker, unless said, with time enough to start the stack."""
     for item in items:
