@@ -83,6 +83,8 @@ class Stage:
     allow_loopback_targets: bool = False
     """Whether `http` and loopback targets are accepted. True only where the whole stage runs on one machine."""
 
+    batched_updates: bool = True
+    """Whether dispatchers write in batches of 25 statements."""
     imitated_aws: bool = False
     """Whether the stage runs on a local imitation of AWS, which has no TLS and names a right after each operation."""
 
@@ -109,6 +111,7 @@ LOCAL = Stage(
     api_burst=1000,
     protect_data=False,
     allow_loopback_targets=True,
+    batched_updates=False,  # the local AWS, when it enforces rights, knows no table of a statement
     imitated_aws=True,
     dependencies_for="host",
     architecture=host_architecture(),

@@ -27,11 +27,8 @@ LOG_RETENTION = {
     30: logs.RetentionDays.ONE_MONTH,
     90: logs.RetentionDays.THREE_MONTHS,
 }
-# AWS checks a batch as single messages or statements; its local imitation asks for rights that AWS does not know.
-ALSO_ASKED_FOR_LOCALLY = {
-    "sqs:SendMessage": "sqs:SendMessageBatch",
-    "dynamodb:PartiQLUpdate": "dynamodb:BatchExecuteStatement",
-}
+# AWS checks a batch of messages as single ones; its local imitation asks for a right that AWS does not know.
+ALSO_ASKED_FOR_LOCALLY = {"sqs:SendMessage": "sqs:SendMessageBatch"}
 CONSUME = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
 
 

@@ -158,6 +158,7 @@ class Functions(FunctionFactory):
                     groups=self.stage.groups,
                     shards=self.stage.shards,
                     look_ahead_seconds=self.stage.look_ahead_seconds,
+                    batched_updates=self.stage.batched_updates,
                     retention_days=self.stage.retention_days,
                 ),
                 memory_mb=1024,

@@ -97,15 +97,12 @@ def test_a_function_may_do_this_and_nothing_else(template: Template, stage: Stag
 
 
 def in_the_words_of(stage: Stage, rights: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The local AWS wants batches to be allowed by name; AWS has no such rights."""
+    """The local AWS wants the sending of a batch to be allowed by name; AWS has no such right."""
     if stage.name != "local":
         return rights
-    batches = {"sqs:SendMessage": "sqs:SendMessageBatch", "dynamodb:PartiQLUpdate": "dynamodb:BatchExecuteStatement"}
-    own = {
-        place: actions for place, actions in rights.items() if place != "Queues/FailedRemovals"
-    }  # Lambda's to send to
-    return rights | {
-        place: actions | {batches[action] for action in actions & batches.keys()} for place, actions in own.items()
+    return {
+        place: actions | {"sqs:SendMessageBatch"} if actions == {"sqs:SendMessage"} else actions
+        for place, actions in rights.items()
     }
 
 

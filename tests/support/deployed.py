@@ -44,9 +44,10 @@ def environment_of(
     queues = {f"{name}_queue_url": urls[name] for name in (*WORK_QUEUES, "tick")}
     dead = {f"{name}_dead_letter_url": urls[f"{name}-dead"] for name in WORK_QUEUES}
     tables = {"jobs_table": jobs, "control_table": control, "secrets_key_id": key_id}
-    stage = {"stage": "test", "groups": 1, "shards": 2, "look_ahead_seconds": 60, "retention_days": 7}
+    stage = {"stage": "test", "groups": 1, "shards": 2, "retention_days": 7}
+    dispatching = {"look_ahead_seconds": 60, "batched_updates": False}
     calling = {"lane": "short", "call_seconds_limit": 60, "side_by_side": 2, "allow_loopback_targets": True}
-    values = {**queues, **dead, **tables, **stage, **calling, **changes}
+    values = {**queues, **dead, **tables, **stage, **dispatching, **calling, **changes}
     settings_type = SETTINGS[function]
     own = settings_type(**{each.name: values[each.name] for each in fields(settings_type)})
     return {"POWERTOOLS_METRICS_NAMESPACE": "Carillon", **settings.to_environ(own)}

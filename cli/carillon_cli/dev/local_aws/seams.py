@@ -20,10 +20,8 @@ _LOCKED_ACTIONS = (
     "ChangeMessageVisibility",
     "ChangeMessageVisibilityBatch",
 )
-# IAM knows no action for a batch: it is allowed by the action for one (service authorization references of SQS and of
-# DynamoDB; our statements are updates).
+# IAM knows no action for a batch: it is allowed by the action for one (service authorization reference of SQS).
 _ACTION_OF_BATCH = {
-    "dynamodb:BatchExecuteStatement": "dynamodb:PartiQLUpdate",
     "sqs:SendMessageBatch": "sqs:SendMessage",
     "sqs:DeleteMessageBatch": "sqs:DeleteMessage",
     "sqs:ChangeMessageVisibilityBatch": "sqs:ChangeMessageVisibility",
@@ -59,7 +57,7 @@ class Seams:
             handlers[action] = _locked(handlers[action], self._sqs._queues_lock)  # noqa: SLF001 - see the module
 
     def authorize_batches(self) -> None:
-        """Ask for the rights to batches by the names that IAM has for them."""
+        """Ask for the rights to a queue's batches by the names that IAM has for them."""
         named: Callable[..., str | None] = self._actions.extract_iam_action
 
         def name(*request: Any, **options: Any) -> str | None:

@@ -80,7 +80,7 @@ def dispatcher() -> Handler:
     """The function that claims, sends and confirms."""
     from carillon.adapters.dynamodb.control import DynamoGroupLeases, DynamoShardLedger
     from carillon.adapters.dynamodb.due import DynamoDueIndex
-    from carillon.adapters.dynamodb.fenced import BatchedUpdates
+    from carillon.adapters.dynamodb.fenced import BatchedUpdates, SingleUpdates
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.sqs.routing import QueueName
@@ -106,7 +106,7 @@ def dispatcher() -> Handler:
         ledger=DynamoShardLedger(database),
         steps=ClaimSendConfirm(
             index=index,
-            jobs=DynamoJobStore(database, transport=BatchedUpdates()),
+            jobs=DynamoJobStore(database, transport=BatchedUpdates() if settings.batched_updates else SingleUpdates()),
             runs=DynamoRunStore(database),
             queues=SqsWorkQueues(sqs, urls),
             clock=process.clock,

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
-_formatter = LambdaPowertoolsFormatter()
+_formatter = LambdaPowertoolsFormatter(serialize_stacktrace=False)  # the exception's text holds it once already
 
 
 class LambdaContext(Protocol):

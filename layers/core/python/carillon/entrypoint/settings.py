@@ -145,6 +145,9 @@ class DispatcherSettings(
     look_ahead_seconds: Annotated[int, Between(0, 900)]
     """Seconds before its time that an occurrence may be claimed (0 to 900, the longest delay of an SQS message)."""
 
+    batched_updates: bool
+    """Whether claims and their ends go to the table in batches of 25 statements, or in a request each."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerSettings(
