@@ -10,7 +10,7 @@ STAGES := local dev prod small
 SOURCES := layers/core/python cli functions infra tests bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time fuzz-time deploy destroy clean
+.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-imports fuzz-time deploy destroy clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -47,7 +47,7 @@ unit: $(SETUP) ## Run the tests that need no local AWS
 	pytest -n auto -m "not e2e" -q
 
 e2e: $(SETUP) ## Run the tests against the deployed local stack
-	pytest -m e2e -q
+	pytest -n 2 --dist loadgroup -m e2e -q
 
 test: unit e2e ## Set up and run all tests
 
@@ -64,6 +64,12 @@ smoke: $(SETUP) ## The same without staying: fails unless the callbacks came, ve
 
 bench-time: $(SETUP) ## Measure the next occurrence of a schedule, beside croniter and cronsim
 	python bench/time_bench.py
+
+bench-cost: $(SETUP) ## Count the DynamoDB units and SQS requests of runs
+	python -m bench.cost_bench
+
+bench-imports: $(SETUP) ## Time the cold import of each handler, beside botocore
+	python -m bench.import_bench
 
 fuzz-time: $(SETUP) ## Compare 100,000 random questions about time with two other calendars: make fuzz-time SEED=7
 	python -m tests.unit.domain.time.oracles 50000 $(SEED)

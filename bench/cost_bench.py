@@ -1,6 +1,6 @@
 """What runs cost in DynamoDB units and SQS requests, counted by a local AWS that counts as AWS does.
 
-`python bench/cost_bench.py` starts a local AWS of its own, makes tables and queues, and lets the real functions work
+`make bench-cost` starts a local AWS of its own, makes tables and queues, and lets the real functions work
 on them in this process, composed as they are deployed: the API creates, ticks dispatch, the worker calls a target on
 this machine. Each call to DynamoDB asks for its consumed capacity. The clock is moved by hand, so nothing waits.
 

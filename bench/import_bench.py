@@ -1,6 +1,6 @@
 """How long each handler takes to import cold, beside botocore with the same clients in the same run.
 
-`python bench/import_bench.py` lays the code out as it is deployed: the compiled dependency layer, the core layer and
+`make bench-imports` lays the code out as it is deployed: the compiled dependency layer, the core layer and
 each handler. Every import happens in a new interpreter that writes nothing and sees nothing else; handlers and their
 measures take turns, so that a busy machine slows both. A figure is the least processor time of some rounds.
 """
