@@ -35,6 +35,7 @@ __all__ = [
     "Page",
     "PagingError",
     "UnreachableError",
+    "etag",
 ]
 
 JsonObject = dict[str, Any]
@@ -57,8 +58,8 @@ class Client:
     """The calls of the interface, for one service and one key. It may be used from several threads.
 
     Every call may raise `ApiProblem` (the service refused), `UnreachableError` (no answer came) or `BadAnswerError`
-    (the answer is not one of this service's), and with an id that cannot be one `BadIdError`. Reads and cancellations
-    are tried again by themselves; creating a job is tried again only when told that it may be.
+    (the answer is not one of this service's), and with an id that cannot be one `BadIdError`. Reads, pauses, resumes
+    and cancellations are tried again by themselves; creating a job is tried again only when told that it may be.
     """
 
     def __init__(self, url: str, api_key: str | None = None, *, transport: Transport | None = None) -> None:
@@ -96,6 +97,30 @@ class Client:
     def cancel_job(self, job_id: str) -> None:
         """Cancel a job: what has not started never runs."""
         self._transport.send(Request("DELETE", f"/v1/jobs/{_segment(job_id)}", repeatable=True))
+
+    def update_job(self, job_id: str, patch: Mapping[str, Any] | bytes, *, if_match: str) -> JsonObject:
+        """Change a job by a merge patch (RFC 7396) and give it back whole.
+
+        Args:
+            job_id: Which job.
+            patch: As the interface describes it; as bytes it is sent to the letter (numbers keep their digits).
+            if_match: The ETag of the revision that the patch is meant for (`etag` tells it), or `*` for any.
+        """
+        body = patch if isinstance(patch, bytes) else json.dumps(patch, ensure_ascii=False).encode()
+        headers = {"Content-Type": "application/merge-patch+json", "If-Match": if_match}
+        return _json_object(self._transport.send(Request("PATCH", f"/v1/jobs/{_segment(job_id)}", body, headers)))
+
+    def pause_job(self, job_id: str) -> JsonObject:
+        """Pause a job: what has not started does not run until it is resumed."""
+        return self._act(job_id, "pause", {})
+
+    def resume_job(self, job_id: str, *, catch_up: bool = False) -> JsonObject:
+        """Resume a job from now on, or with the paused time made up for by its misfire policy."""
+        return self._act(job_id, "resume", {"catch_up": catch_up})
+
+    def trigger_job(self, job_id: str) -> JsonObject:
+        """Run a job now, whatever its plan; gives the run. It is not tried again by itself: it might run twice."""
+        return self._act(job_id, "trigger", {}, repeatable=False)
 
     def run(self, run_id: str) -> JsonObject:
         """The run of an id, with its attempts."""
@@ -153,8 +178,18 @@ class Client:
         pages = list(self.pages(path, filters, most))
         return Page(tuple(item for page in pages for item in page.items), pages[-1].next_cursor)
 
+    def _act(self, job_id: str, action: str, options: Mapping[str, Any], *, repeatable: bool = True) -> JsonObject:
+        body, headers = json.dumps(options).encode(), {"Content-Type": "application/json"}
+        path = f"/v1/jobs/{_segment(job_id)}/{action}"
+        return _json_object(self._transport.send(Request("POST", path, body, headers, repeatable=repeatable)))
+
     def _get(self, path: str) -> JsonObject:
         return _json_object(self._transport.send(Request("GET", path, repeatable=True)))
+
+
+def etag(job: Mapping[str, Any]) -> str:
+    """The ETag of a job as it was given: what to send as `If-Match`."""
+    return f'"{job.get("revision")}"'
 
 
 class _Walk:

@@ -17,6 +17,9 @@ Option = Callable[[Decorated], Decorated]
 _DURATION = DurationType()
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 
+SCHEDULE_KINDS = ("run_at", "delay", "every", "cron")
+SCHEDULE_BOUNDS = ("timezone", "dst_gap", "dst_overlap", "start_at", "end_at", "max_runs")
+
 SCHEDULE_OPTIONS: tuple[Option, ...] = (
     click.option("--run-at", metavar="INSTANT", help="Once, at this time (RFC 3339; local time with --timezone)."),
     click.option("--delay", type=_DURATION, help="Once, so long from now, such as 10s."),
@@ -43,6 +46,7 @@ TARGET_OPTIONS: tuple[Option, ...] = (
     ),
     click.option("--misfire-grace", type=_DURATION, help="How late an occurrence may be before it counts as missed."),
     click.option("--max-catch-up", type=int, help="How many missed occurrences fire_all makes up for."),
+    click.option("--window", type=_DURATION, help="Spread the runs of many such jobs over this time."),
 )
 
 
@@ -57,10 +61,10 @@ def schedule_of(flags: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         click.UsageError: It is not exactly one schedule.
     """
-    kinds = [kind for kind in ("run_at", "delay", "every", "cron") if flags[kind] is not None]
+    kinds = [kind for kind in SCHEDULE_KINDS if flags[kind] is not None]
     if len(kinds) != 1:
         raise click.UsageError("give exactly one of --run-at, --delay, --every and --cron")
-    return _given(flags, *kinds, "timezone", "dst_gap", "dst_overlap", "start_at", "end_at", "max_runs")
+    return _given(flags, *kinds, *SCHEDULE_BOUNDS)
 
 
 def settings_of(url: str, flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,10 +73,28 @@ def settings_of(url: str, flags: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         click.UsageError: A header or label is malformed or given twice.
     """
-    target = {"type": "http", "url": url} | _given(flags, "method", "timeout")
+    return {"target": {"type": "http", "url": url} | target_of(flags)} | rules_of(flags)
+
+
+def target_of(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a target that are given, but for its URL.
+
+    Raises:
+        click.UsageError: A header is malformed or given twice.
+    """
+    target = _given(flags, "method", "timeout")
     if headers := _pairs(flags["headers"], ":", "--header NAME:VALUE", str.lower):
         target["headers"] = headers
-    definition = {"target": target} | _given(flags, "priority", "deadline", "misfire_grace", "max_catch_up")
+    return target
+
+
+def rules_of(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a job that say how it is run, as far as they are given.
+
+    Raises:
+        click.UsageError: A label is malformed or given twice.
+    """
+    definition = _given(flags, "priority", "deadline", "misfire_grace", "max_catch_up", "window")
     if labels := _pairs(flags["labels"], "=", "--label KEY=VALUE", str):
         definition["labels"] = labels
     if flags["max_attempts"] is not None:
@@ -103,6 +125,22 @@ def payload_text(given: str | None) -> str | None:
         return None
     text = read_text(given[1:], "--payload") if given.startswith("@") else given
     checked_json(text, "--payload")
+    return text
+
+
+def definition_text(path: str, flags: Mapping[str, Any]) -> str:
+    """The text of a whole definition or patch in a file, as it is, once it is known to be a JSON object.
+
+    The service judges what is in it.
+
+    Raises:
+        click.UsageError: It cannot be read, is no JSON object, or other flags of a job are given as well.
+    """
+    if any(value not in (None, ()) for value in flags.values()):
+        raise click.UsageError("--from-file holds it all; no other flag of a job goes with it")
+    text = read_text(path, "--from-file")
+    if not isinstance(checked_json(text, "--from-file"), dict):
+        raise click.UsageError("--from-file: expected a JSON object")
     return text
 
 

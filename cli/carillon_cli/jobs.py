@@ -1,4 +1,4 @@
-"""`carillon jobs`: create, list, show, cancel and import jobs."""
+"""`carillon jobs`: create, list, show, change, pause, resume, trigger, cancel and import jobs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,15 +9,16 @@ from carillon_cli.config import Service, uses_service
 from carillon_cli.definition import (
     SCHEDULE_OPTIONS,
     TARGET_OPTIONS,
-    checked_json,
+    definition_text,
     encoded,
     payload_text,
-    read_text,
     schedule_of,
     settings_of,
     with_options,
 )
 from carillon_cli.importing.command import import_jobs
+from carillon_cli.job_output import print_job, schedule_text
+from carillon_cli.job_update import update
 from carillon_cli.listing import list_options, print_page
 from carillon_cli.output import print_fields, print_json
 
@@ -27,10 +28,11 @@ _COLUMNS = ("ID", "NAME", "STATE", "SCHEDULE", "NEXT FIRE", "TARGET")
 
 @click.group()
 def jobs() -> None:
-    """Create, list, show, cancel and import jobs."""
+    """Create, list, show, change, pause, resume, trigger, cancel and import jobs."""
 
 
 jobs.add_command(import_jobs)
+jobs.add_command(update)
 
 
 @jobs.command()
@@ -49,12 +51,8 @@ def create(service: Service, from_file: str | None, idempotency_key: str | None,
     carillon jobs create --delay 10s --url https://svc.example.com/hook --payload '{"n": 1}'
     carillon jobs create --name nightly --cron "0 2 * * *" --timezone Asia/Kolkata --url https://svc.example.com/backup
     """  # noqa: D301 - click reads \b as "keep these lines"
-    body = _from_flags(flags) if from_file is None else _from_file(from_file, flags)
-    job = service.client.create_job(body, idempotency_key=idempotency_key)
-    if service.as_json:
-        print_json(job)
-    else:
-        _print_job(job)
+    body = _from_flags(flags) if from_file is None else definition_text(from_file, flags).encode()
+    print_job(service.client.create_job(body, idempotency_key=idempotency_key), as_json=service.as_json)
 
 
 @jobs.command("list")
@@ -75,11 +73,36 @@ def list_jobs(service: Service, most: int | None, cursor: str | None, label: str
 @uses_service()
 def get(service: Service, job_id: str) -> None:
     """Show a job."""
-    job = service.client.job(job_id)
+    print_job(service.client.job(job_id), as_json=service.as_json)
+
+
+@jobs.command()
+@click.argument("job_id", metavar="ID")
+@uses_service()
+def pause(service: Service, job_id: str) -> None:
+    """Pause a job: what has not started does not run."""
+    print_job(service.client.pause_job(job_id), as_json=service.as_json)
+
+
+@jobs.command()
+@click.argument("job_id", metavar="ID")
+@click.option("--catch-up", is_flag=True, help="Make up for the paused time, as the job's misfire policy says.")
+@uses_service()
+def resume(service: Service, job_id: str, *, catch_up: bool) -> None:
+    """Resume a paused job, from now on."""
+    print_job(service.client.resume_job(job_id, catch_up=catch_up), as_json=service.as_json)
+
+
+@jobs.command()
+@click.argument("job_id", metavar="ID")
+@uses_service()
+def trigger(service: Service, job_id: str) -> None:
+    """Run a job now, be it paused or finished; shows the run."""
+    run = service.client.trigger_job(job_id)
     if service.as_json:
-        print_json(job)
+        print_json(run)
     else:
-        _print_job(job)
+        print_fields([(name, run.get(name)) for name in ("id", "state", "scheduled_for")])
 
 
 @jobs.command()
@@ -102,32 +125,7 @@ def _from_flags(flags: Mapping[str, Any]) -> bytes:
     return encoded(definition, payload_text(flags["payload"]))
 
 
-def _from_file(path: str, flags: Mapping[str, Any]) -> bytes:
-    """The file as it is, once it is known to be a JSON object: the service judges what is in it."""
-    if any(value not in (None, ()) for value in flags.values()):
-        raise click.UsageError("--from-file holds the whole definition; no other flag of a job goes with it")
-    text = read_text(path, "--from-file")
-    if not isinstance(checked_json(text, "--from-file"), dict):
-        raise click.UsageError("--from-file: expected a JSON object")
-    return text.encode()
-
-
 def _row(job: Mapping[str, Any]) -> tuple[object, ...]:
     target = job.get("target") or {}
     schedule = schedule_text(job.get("schedule") or {})
     return (job.get("id"), job.get("name"), job.get("state"), schedule, job.get("next_fire_time"), target.get("url"))
-
-
-def _print_job(job: Mapping[str, Any]) -> None:
-    first = ("id", "name", "state", "next_fire_time", "next_scheduled_for")
-    print_fields([(name, job.get(name)) for name in first])
-    print_fields([(name, value) for name, value in job.items() if name not in first])
-
-
-def schedule_text(schedule: Mapping[str, Any]) -> str:
-    """A schedule in a few words: its kind and value, and the zone unless it is UTC."""
-    kind = next((kind for kind in ("cron", "every", "run_at", "delay", "after") if kind in schedule), None)
-    if kind is None:
-        return "-"
-    zone = schedule.get("timezone", "UTC")
-    return f"{kind} {schedule[kind]}" + ("" if zone == "UTC" else f" {zone}")

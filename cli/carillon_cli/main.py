@@ -10,7 +10,7 @@ COMMANDS = {
     "demo": ("carillon_cli.dev.demo:demo", "Run Carillon on this machine and watch two jobs at work."),
     "dev": ("carillon_cli.dev.command:dev", "Run Carillon on this machine, on a local AWS."),
     "invoke": ("carillon_cli.invoke:invoke", "Run a deployed function with an event from a file."),
-    "jobs": ("carillon_cli.jobs:jobs", "Create, list, show, cancel and import jobs."),
+    "jobs": ("carillon_cli.jobs:jobs", "Create, list, show, change, pause, resume, trigger, cancel and import jobs."),
     "preview": ("carillon_cli.preview:preview_command", "Show what a schedule means and when it runs next."),
     "runs": ("carillon_cli.runs:runs", "List and show runs of jobs."),
     "smoke": ("carillon_cli.dev.smoke:smoke", "Check that the whole of Carillon works on this machine."),

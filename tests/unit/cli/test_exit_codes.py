@@ -34,6 +34,9 @@ def test_b265_success_is_0(carillon: Run, extra: tuple[str, ...]) -> None:
     [
         pytest.param(("jobs", "get", UNKNOWN), "not_found", id="unknown job"),
         pytest.param(("jobs", "cancel", UNKNOWN), "not_found", id="unknown job to cancel"),
+        pytest.param(("jobs", "trigger", UNKNOWN), "not_found", id="unknown job to trigger"),
+        pytest.param(("jobs", "pause", UNKNOWN), "not_found", id="unknown job to pause"),
+        pytest.param(("jobs", "update", UNKNOWN, "--name", "x"), "not_found", id="unknown job to update"),
         pytest.param(("runs", "get", f"{UNKNOWN}@x"), "not_found", id="unknown run"),
         pytest.param(("runs", "list", UNKNOWN), "not_found", id="runs of an unknown job"),
         pytest.param(
@@ -57,6 +60,8 @@ def test_b265_a_refusal_is_1(carillon: Run, arguments: tuple[str, ...], says: st
     [
         pytest.param(("jobs", "get"), "Missing argument 'ID'", id="missing argument"),
         pytest.param(("jobs", "get", ""), "an id must not be empty", id="empty id"),
+        pytest.param(("jobs", "trigger"), "Missing argument 'ID'", id="nothing to trigger"),
+        pytest.param(("jobs", "trigger", "x", "now"), "unexpected extra argument", id="too many arguments"),
         pytest.param(("jobs", "list", "--limit", "0"), "--limit", id="bad number"),
         pytest.param(("jobs", "list", "--limit", "1", "--all"), "not both", id="contradiction"),
         pytest.param(("jobs", "list", "--state", "asleep"), "--state", id="no such state"),
@@ -81,6 +86,26 @@ def test_b265_wrong_usage_is_2(carillon: Run, arguments: tuple[str, ...], says: 
     result = carillon(*arguments, *extra)
     assert (result.exit_code, result.stdout) == (2, "")
     assert says in one_line(result)
+
+
+@pytest.mark.parametrize("action", ["pause", "resume", "trigger"])
+def test_b265_an_action_on_an_ended_job_is_refused(carillon: Run, service: Any, action: str) -> None:
+    """B265: run-now and the like on a cancelled job leave with 1, the reason on stderr, nothing on stdout."""
+    job_id = json.loads(carillon(*CREATE, "--json").stdout)["id"]
+    carillon("jobs", "cancel", job_id)
+    result = carillon("jobs", action, job_id, "--json")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "409 job_finished" in one_line(result)
+    assert not service.api.world.state.runs[job_id]
+
+
+def test_b265_a_trigger_is_not_repeated(carillon: Run, service: Any, script: Any) -> None:
+    """B265: when no answer comes, the code is 3, and the job was not run once more by trying again."""
+    job_id = json.loads(carillon(*CREATE, "--json").stdout)["id"]
+    service.script.append(script.hang_up)
+    asked = len(service.bodies)
+    assert carillon("jobs", "trigger", job_id).exit_code == 3
+    assert len(service.bodies) == asked + 1
 
 
 @pytest.mark.parametrize("extra", [(), ("--json",)])

@@ -69,8 +69,8 @@ HTTP = {"type": "http", "url": URL}
             },
         ),
         (
-            ("--delay", "1s", "--misfire-grace", "2m", "--max-catch-up", "7"),
-            {"schedule": {"delay": "PT1S"}, "misfire_grace": "PT2M", "max_catch_up": 7},
+            ("--delay", "1s", "--misfire-grace", "2m", "--max-catch-up", "7", "--window", "10m"),
+            {"schedule": {"delay": "PT1S"}, "misfire_grace": "PT2M", "max_catch_up": 7, "window": "PT10M"},
         ),
         (
             ("--delay", "1s", "--payload", '{"n": [1, "é"]}'),
@@ -157,3 +157,24 @@ def test_a_job_is_shown_and_cancelled(carillon: Run, service: Any, three: list[s
     assert carillon("jobs", "cancel", three[0]).stdout == f"cancelled {three[0]}\n"
     assert json.loads(carillon("jobs", "cancel", three[1], "--json").stdout) == {"id": three[1], "cancelled": True}
     assert [service.jobs[job_id]["state"] for job_id in three] == ["cancelled", "cancelled", "scheduled"]
+
+
+def test_a_job_is_paused_and_resumed(carillon: Run, service: Any, three: list[str]) -> None:
+    """The job is shown as it is then; a repeat changes nothing."""
+    for _ in range(2):
+        assert json.loads(carillon("jobs", "pause", three[0], "--json").stdout) == service.jobs[three[0]]
+        assert (service.jobs[three[0]]["state"], service.jobs[three[0]]["revision"]) == ("paused", 2)
+    assert "paused" in carillon("jobs", "pause", three[0]).stdout
+    assert json.loads(carillon("jobs", "resume", three[0], "--json").stdout)["state"] == "scheduled"
+    assert json.loads(service.bodies[-1]) == {"catch_up": False}
+    carillon("jobs", "pause", three[1])
+    assert "scheduled" in carillon("jobs", "resume", three[1], "--catch-up").stdout
+    assert json.loads(service.bodies[-1]) == {"catch_up": True}
+
+
+def test_a_job_is_run_by_hand(carillon: Run, service: Any, three: list[str]) -> None:
+    """The run is shown, and reads as such."""
+    run = json.loads(carillon("jobs", "trigger", three[1], "--json").stdout)
+    assert service.api.call("GET", f"/v1/runs/{run['id']}").json == run
+    assert carillon("jobs", "trigger", three[1]).stdout.splitlines()[0].split()[1].startswith(f"{three[1]}@")
+    assert len(service.api.world.state.runs[three[1]]) == 2
