@@ -9,6 +9,7 @@ from botocore.exceptions import ConnectionError as BotocoreConnectionError
 from botocore.parsers import ResponseParserError
 from botocore.session import Session, get_session
 
+from carillon import __version__
 from carillon.ports import UnavailableError
 
 Retries = Literal["standard", "adaptive"]
@@ -67,6 +68,7 @@ def new_client(
         read_timeout=answer_seconds,
         max_pool_connections=most_connections,
         tcp_keepalive=True,
+        user_agent=f"carillon/{__version__}",  # botocore's own is put together anew for each request
         parameter_validation=False,  # our requests are built by code under test, and checking them costs a tenth
     )
     return session.create_client(service, config=config, endpoint_url=endpoint_url)
