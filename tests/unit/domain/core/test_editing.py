@@ -212,7 +212,7 @@ def test_a_plan_by_other_zone_rules_is_a_new_generation_of_the_same_definition()
     assert moved.job.next_fire_time == parse_instant("2026-06-01T16:00:00Z") + window_offset(JOB_ID, 60_000)
     assert (moved.job.version, moved.job.generation) == (6, 2)
     assert moved.spec == replace(seen.spec, revisions=moved.spec.revisions)
-    assert moved.spec.superseded_at(1) == Revision(2, parse_instant("2026-06-01T10:00:00Z") + 1)
+    assert moved.spec.superseded_at(1) == Revision(2, parse_instant("2026-06-01T10:00:00Z") + 1, RevisionKind.REPLANNED)
 
 
 def test_resume_from_now_fires_nothing_of_the_pause() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from carillon.domain.identity import RunKey
-from carillon.domain.instants import DAY_MS
+from carillon.domain.instants import DAY_MS, LAST_INSTANT_MS
 from carillon.domain.job import (
     Definition,
     Job,
@@ -66,7 +66,7 @@ class Moment:
     Attributes:
         now_ms: the instant of the edit, epoch ms.
         retention_ms: how long records and ended jobs are kept.
-        recorded: nominal times that have a record already, of those that are due and not confirmed.
+        recorded: nominal times that have a record already, of those that the edit would settle.
     """
 
     now_ms: int
@@ -169,7 +169,7 @@ def replan(seen: Definition, upcoming: int, at: Moment) -> Edited:
     Raises:
         TooManyEditsError: the schedule was edited too often lately.
     """
-    moved = _revised(seen.spec, _planned_from(seen.job, upcoming, at), RevisionKind.DEFINED, at)
+    moved = _revised(seen.spec, _planned_from(seen.job, upcoming, at), RevisionKind.REPLANNED, at)
     return Edited(Definition(moved.job, replace(seen.spec, revisions=moved.spec.revisions)))
 
 
@@ -259,6 +259,17 @@ def _planned_at(job: Job, at: Moment) -> int:
 # -------------------------------------------------------------------------------------------------------- what is past
 
 
+def unsettled_from(seen: Definition) -> int:
+    """From which nominal time on an edit may have to settle occurrences, epoch ms.
+
+    Of a job that is scheduled, a dispatcher may have sent them without a confirm; of one that is paused, a worker that
+    had read it before the pause may have begun them.
+    """
+    if seen.job.state is JobState.PAUSED:
+        return _paused_since(seen) + 1
+    return LAST_INSTANT_MS if seen.job.scheduled_for is None else seen.job.scheduled_for
+
+
 def _has_unconfirmed(job: Job, at: Moment) -> bool:
     return job.state is JobState.SCHEDULED and job.scheduled_for is not None and job.scheduled_for <= at.now_ms
 
@@ -271,26 +282,35 @@ def _settled(job: Job, at: Moment, state: RunState, reason: str) -> tuple[Run, .
     max_runs = PlanningRules.decode(job.rules).max_runs
     left = None if max_runs is None else max(max_runs - job.planned, 0)
     count = schedule.count(first - 1, at.now_ms)
+    recorded = _recorded_of(schedule, at)
     if left is None or count <= left:
-        newest = schedule.newest(first - 1, at.now_ms, MOST_SINGLE_SKIPS + len(at.recorded))
+        newest = schedule.newest(first - 1, at.now_ms, MOST_SINGLE_SKIPS + len(recorded))
     else:
         count = left
-        newest = tuple(schedule.between(first - 1, at.now_ms, left))[-MOST_SINGLE_SKIPS - len(at.recorded) :]
-    open_ones = tuple(nominal for nominal in newest if nominal not in at.recorded)
-    open_count = count - len(at.recorded)
-    if open_count > MOST_SINGLE_SKIPS and open_ones:
-        block = SkippedBlock(open_count, first, open_ones[-1])
-        return (_record(job, block, at, state, reason),)
+        newest = tuple(schedule.between(first - 1, at.now_ms, left))[-MOST_SINGLE_SKIPS - len(recorded) :]
+    open_ones = tuple(nominal for nominal in newest if nominal not in recorded)
+    if count - len(recorded) > MOST_SINGLE_SKIPS and open_ones:
+        oldest = schedule.between(first - 1, at.now_ms, len(recorded) + 1)
+        first_open = next(nominal for nominal in oldest if nominal not in recorded)
+        return (_record(job, SkippedBlock(count - len(recorded), first_open, open_ones[-1]), at, state, reason),)
     return tuple(_record(job, SkippedBlock(1, nominal, nominal), at, state, reason) for nominal in open_ones)
+
+
+def _recorded_of(schedule: Schedule, at: Moment) -> frozenset[int]:
+    """The recorded times that are of this schedule: an older one may have fired at others."""
+    return frozenset(nominal for nominal in at.recorded if schedule.count(nominal - 1, nominal))
 
 
 def _paused_time(job: Job, schedule: Schedule, since_ms: int, at: Moment) -> tuple[Run, ...]:
     """One record of all that the schedule had in a pause."""
-    missed = schedule.missed(since_ms, at.now_ms, 0)
-    if missed is None:
+    recorded = _recorded_of(schedule, at)
+    beyond = len(recorded) + 1
+    first_ms = next((n for n in schedule.between(since_ms, at.now_ms, beyond) if n not in recorded), None)
+    if first_ms is None:
         return ()
-    block = SkippedBlock(missed.count, missed.first_ms, missed.last_ms)
-    return (_record(job, block, at, RunState.SKIPPED, "paused"),)
+    last_ms = next(n for n in reversed(schedule.newest(since_ms, at.now_ms, beyond)) if n not in recorded)
+    count = schedule.count(since_ms, at.now_ms) - len(recorded)
+    return (_record(job, SkippedBlock(count, first_ms, last_ms), at, RunState.SKIPPED, "paused"),)
 
 
 def _record(job: Job, block: SkippedBlock, at: Moment, state: RunState, reason: str) -> Run:
@@ -336,9 +356,14 @@ def _replans(seen: Job, wanted: Job) -> bool:
     return is_other and seen.state is not JobState.PAUSED
 
 
+def newest_revision(spec: JobSpec) -> Revision:
+    """The revision that governs in the end."""
+    return max(spec.revisions, key=lambda revision: revision.generation)
+
+
 def _paused_since(seen: Definition) -> int:
     """The instant of the pause, or of the last edit during it."""
-    return max(seen.spec.revisions, key=lambda revision: revision.generation).since - 1
+    return newest_revision(seen.spec).since - 1
 
 
 def _revised(spec: JobSpec, job: Job, kind: RevisionKind, at: Moment, *, forced: bool = False) -> Definition:

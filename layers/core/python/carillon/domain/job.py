@@ -139,9 +139,10 @@ class HttpTarget:
 
 
 class RevisionKind(StrEnum):
-    """What a change of the schedule was."""
+    """What a change of the schedule was; `replanned`: none, but its zone has other rules since."""
 
     DEFINED = "defined"
+    REPLANNED = "replanned"
     PAUSED = "paused"
     CANCELLED = "cancelled"
 
