@@ -12,6 +12,7 @@ COMMANDS = {
     "invoke": ("carillon_cli.invoke:invoke", "Run a deployed function with an event from a file."),
     "jobs": ("carillon_cli.jobs:jobs", "Create, list, show, change, pause, resume, trigger, cancel and import jobs."),
     "preview": ("carillon_cli.preview:preview_command", "Show what a schedule means and when it runs next."),
+    "replan": ("carillon_cli.replan:replan", "Plan jobs anew after an update of the zone data, as the operator."),
     "runs": ("carillon_cli.runs:runs", "List and show runs of jobs."),
     "smoke": ("carillon_cli.dev.smoke:smoke", "Check that the whole of Carillon works on this machine."),
     "tenants": ("carillon_cli.tenants:tenants", "Create and list tenants, with the operator's AWS credentials."),
