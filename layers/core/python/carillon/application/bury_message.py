@@ -8,7 +8,7 @@ import logging
 from dataclasses import dataclass
 
 from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords
-from carillon.domain.admission import Contested, Drop, End, judge
+from carillon.domain.admission import Contested, Drop, End, Superseded, judge
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
 from carillon.domain.run import Run, RunState
 from carillon.ports import Delivery, Quarantine, Refused, Saved
@@ -47,6 +47,8 @@ class BuryMessage:
             judgement = judge(message, definition, run, now_ms)
             if isinstance(judgement, Drop):
                 return DONE
+            if isinstance(judgement, Superseded):
+                return self.records.superseded(message, definition, delivery)
             subject = run or self.records.blank(message, definition, now_ms)
             end = judgement if isinstance(judgement, End) else End(RunState.DEAD_LETTERED, UNDELIVERABLE)
             written = Refused(subject) if isinstance(judgement, Contested) else self.records.end(subject, end)

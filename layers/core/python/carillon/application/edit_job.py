@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from carillon.application.read_jobs import job_of_tenant
-from carillon.domain.editing import Edited, Moment
-from carillon.domain.job import Definition, Job, JobState
+from carillon.domain.editing import Edited, Moment, newest_revision, unsettled_from
+from carillon.domain.job import Definition
 from carillon.ports import JobStore, Renaming, RunStore, UnavailableError
 
 MOST_RACES = 10
@@ -57,7 +57,7 @@ class EditJob:
             seen = job_of_tenant(self.jobs, tenant, job_id)
             if only_revisions is not None and seen.spec.revision not in only_revisions:
                 raise RevisionMismatchError(job_id)
-            edited = edit(seen, Moment(now_ms, self.retention_ms, self._recorded(seen.job, now_ms)))
+            edited = edit(seen, self._moment(seen, now_ms))
             if edited.definition == seen or self._stored(seen, edited):
                 return edited.definition
         raise UnavailableError("the job keeps changing")
@@ -72,13 +72,15 @@ class EditJob:
             renaming=None if edited.definition.spec.name == seen.spec.name else Renaming(seen.spec.name),
         )
 
-    def _recorded(self, job: Job, now_ms: int) -> frozenset[int]:
-        """Nominal times, due and not confirmed, that a dispatcher has sent and a worker has begun all the same."""
-        if job.state is not JobState.SCHEDULED or job.scheduled_for is None or job.scheduled_for > now_ms:
-            return frozenset()
-        newest = self.runs.list_newest(job.id, MOST_SENT_UNCONFIRMED, None).runs
-        return frozenset(
-            run.scheduled_for
-            for run in newest
-            if not run.key.is_manual and job.scheduled_for <= run.scheduled_for <= now_ms
+    def _moment(self, seen: Definition, now_ms: int) -> Moment:
+        """When the edit is made: behind the edit before it and behind all that has a record, whatever the clocks say.
+
+        What an edit governs is never older than what has begun by then; so nothing is planned or skipped a second time.
+        """
+        newest = self.runs.list_newest(seen.job.id, MOST_SENT_UNCONFIRMED, None).runs
+        recorded = [run.scheduled_for for run in newest if not run.key.is_manual]
+        at_ms = max([now_ms, newest_revision(seen.spec).since, *recorded[:1]])
+        first_ms = unsettled_from(seen)
+        return Moment(
+            at_ms, self.retention_ms, frozenset(nominal for nominal in recorded if first_ms <= nominal <= at_ms)
         )

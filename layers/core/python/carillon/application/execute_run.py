@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from carillon.application.pause_gone import pause_gone
 from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords, facts
-from carillon.domain.admission import Contested, Drop, End, Start, WaitLonger, judge
+from carillon.domain.admission import Contested, Drop, End, Start, Superseded, WaitLonger, judge
 from carillon.domain.callbacks import callback
 from carillon.domain.job import Definition
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
@@ -113,6 +113,8 @@ class ExecuteRun:
             case Drop(why):
                 logger.info("message dropped", extra={"action": "message_dropped", **facts(subject), "why": why})
                 return DONE
+            case Superseded():
+                return self.records.superseded(message, definition, delivery)
             case Contested():
                 written = Refused(subject)
             case WaitLonger(at_ms):
@@ -174,7 +176,7 @@ class ExecuteRun:
                     pause_gone(self.records, written.run, definition.spec.target)
                 return DONE
             newest = written.run
-            if newest is None or newest.state is not RunState.RUNNING or newest.start_id != run.start_id:
+            if newest is None or not _is_same_attempt(newest, run):
                 break
             run = newest
         # A newer attempt runs, or has run: this message is its safety net and must not be deleted by this worker.
@@ -218,6 +220,11 @@ def _attempt(run: Run, outcome: Outcome, now_ms: int) -> Attempt:
     )
 
 
+def _is_same_attempt(stored: Run | None, run: Run) -> bool:
+    """Whether the stored record is still that of the attempt which a worker has started."""
+    return stored is not None and stored.state is RunState.RUNNING and stored.start_id == run.start_id
+
+
 class _Pulse:
     """The sign of life of a running call: it extends the message's hiding and the run's lease."""
 
@@ -228,14 +235,20 @@ class _Pulse:
 
     def beat(self) -> bool:
         """Extend both; False when the attempt is no longer the current one, so that the call is broken off."""
-        records, timing = self._execution.records, self._execution.timing
         try:
-            self._delivery.come_again_after(timing.visibility_ms)
-            alive = heartbeat(self.run, now_ms=records.clock.now_ms(), lease_ms=timing.lease_ms)
-            written = records.save(alive)
+            self._delivery.come_again_after(self._execution.timing.visibility_ms)
+            return self._renew()
         except (UnavailableError, UnreadableItemError):
             return True  # the lease may yet be renewed by the next beat; the call itself is well
-        if isinstance(written, Saved):
-            self.run = written.run
-            return True
-        return False
+
+    def _renew(self) -> bool:
+        """Renew the lease; a beat whose answer was lost left the record one write further, and still ours."""
+        records, timing = self._execution.records, self._execution.timing
+        for _ in range(MOST_RACES):
+            written = records.save(heartbeat(self.run, now_ms=records.clock.now_ms(), lease_ms=timing.lease_ms))
+            if isinstance(written, Refused) and not _is_same_attempt(written.run, self.run):
+                return False
+            self.run = written.run or self.run
+            if isinstance(written, Saved):
+                return True
+        return True

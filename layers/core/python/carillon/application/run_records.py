@@ -75,6 +75,14 @@ class RunRecords:
         logger.warning("attempt lost", extra={"action": "attempt_lost", **facts(run)})
         return self.save(waiting(run, at_ms=now_ms, attempts=attempts, lane=Lane.LONG, reason="worker_lost", lost=1))
 
+    def superseded(self, message: WorkMessage, definition: Definition | None, delivery: Delivery) -> bool:
+        """What becomes of a first message of an older definition: it is void, unless a worker had begun its run.
+
+        Then the worker had read the job before the edit, and the message is the safety net of its attempt.
+        """
+        begun = self.runs.get(message.key)
+        return begun is None or self.settle(Refused(begun), definition, delivery) is not NOT_DONE
+
     def settle(self, refused: Refused, definition: Definition | None, delivery: Delivery) -> bool | Run:
         """What a refused write means for the message: done, not done, or (the record) to be judged again."""
         if refused.run is None or refused.run.state.is_waiting:

@@ -7,7 +7,7 @@ If the record refuses that write because somebody else was there first, `resolve
 from dataclasses import dataclass
 
 from carillon.domain.identity import RunKey
-from carillon.domain.job import Definition, JobState, RevisionKind
+from carillon.domain.job import Definition, JobState
 from carillon.domain.messages import MessageKind, WorkMessage
 from carillon.domain.planning import due_time
 from carillon.domain.retry import MAX_AGE_MS
@@ -55,13 +55,18 @@ class Contested:
 
 
 @dataclass(frozen=True, slots=True)
+class Superseded:
+    """A newer definition answers for the occurrence: the message is void, unless its run was begun before the edit."""
+
+
+@dataclass(frozen=True, slots=True)
 class Drop:
     """The message is void; `why` is for the log."""
 
     why: str
 
 
-Judgement = Start | End | WaitLonger | Contested | Drop
+Judgement = Start | End | WaitLonger | Contested | Superseded | Drop
 Resolution = End | Lose | PutBack | Drop
 
 
@@ -89,10 +94,10 @@ def _judge_first(message: WorkMessage, definition: Definition | None, now_ms: in
     scheduled_for = message.key.scheduled_for
     newer = definition.spec.superseded_at(message.generation)
     if newer is not None and newer.since <= scheduled_for:
-        return Drop("superseded")
+        return Superseded()
     if definition.job.state is JobState.CANCELLED:
         return End(RunState.CANCELLED, "job_cancelled")
-    if newer is not None and newer.kind is RevisionKind.PAUSED and definition.job.state is JobState.PAUSED:
+    if definition.job.state is JobState.PAUSED:
         return End(RunState.SKIPPED, "paused")
     if _past_deadline(definition, message.key, now_ms):
         return End(RunState.SKIPPED, "deadline")

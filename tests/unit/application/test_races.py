@@ -1,0 +1,151 @@
+"""Races that the simulation has found, each as the shortest story that shows it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from carillon.application.edit_job import Edit, EditJob
+from carillon.domain import editing
+from carillon.domain.editing import Edited, Moment
+from carillon.domain.job import Definition, JobState
+from carillon.domain.outcomes import CallRequest, Outcome, answered
+from carillon.domain.run import RunState
+from carillon.domain.schedule import Every, OneOff, Schedule, encode
+from carillon.ports import UnavailableError
+from support.world import DAY_MS, START_MS, TENANT, KilledError, World
+
+RESUME: Edit = partial(editing.resume, catch_up=False)
+
+
+def edit(world: World, job_id: str, change: Edit, *, now_ms: int | None = None) -> Definition:
+    """Edit a job by the use case, now or at what another server takes for now."""
+    at_ms = world.clock.now_ms() if now_ms is None else now_ms
+    return EditJob(world.jobs, world.runs, 30 * DAY_MS)(TENANT, job_id, at_ms, change)
+
+
+def to_schedule(schedule: Schedule) -> Edit:
+    """The edit that gives a job another schedule."""
+
+    def change(seen: Definition, at: Moment) -> Edited:
+        return editing.change(seen, replace(seen, job=replace(seen.job, schedule=encode(schedule))), at)
+
+    return change
+
+
+def after_the_read(world: World, act: Callable[[], Any]) -> None:
+    """Let something happen right after the next worker has read its job."""
+    get = world.jobs.get
+
+    def read(job_id: str) -> Definition | None:
+        world.jobs.get = get  # type: ignore[method-assign]
+        seen = get(job_id)
+        act()
+        return seen
+
+    world.jobs.get = read  # type: ignore[method-assign]
+
+
+def test_a_beat_whose_answer_is_lost_does_not_break_the_call_off() -> None:
+    """The record is one write further than the worker knows, and still the worker's own: the call goes on."""
+    world = World()
+    heard: list[bool] = []
+
+    def slow(_request: CallRequest, beat: Callable[[], bool]) -> Outcome:
+        save = world.runs.save
+
+        def unanswered(*args: Any, **options: Any) -> Any:
+            world.runs.save = save  # type: ignore[method-assign]
+            save(*args, **options)
+            raise UnavailableError
+
+        world.runs.save = unanswered  # type: ignore[method-assign]
+        for _ in range(3):
+            world.clock.advance(20_000)
+            heard.append(beat())
+        return answered(status=200, started_ms=0, duration_ms=1)
+
+    world.caller.script = [slow]
+    job_id = world.create(OneOff(START_MS + 1_000))
+    world.run_until(START_MS + 5_000)
+    assert heard == [True, True, True]
+    assert world.run_of(job_id, START_MS + 1_000).state is RunState.SUCCEEDED
+
+
+@pytest.mark.parametrize("buried", [False, True], ids=["redelivered", "dead-lettered"])
+def test_a_run_begun_before_an_edit_is_not_abandoned(*, buried: bool) -> None:
+    """The worker had read the old definition, and dies: the message of its attempt is no stale one."""
+    world = World(look_ahead_ms=0)
+    job_id = world.create(Every(60_000, START_MS + 60_000))
+    world.clock.set(START_MS + 59_900)
+
+    def dies(_request: CallRequest, _beat: object) -> Outcome:
+        raise KilledError
+
+    world.caller.script = [dies]
+    world.clock.set(START_MS + 60_000)
+    world.dispatch()
+    (delivery,) = world.receive()
+    change = to_schedule(Every(3_600_000, START_MS + 3_600_000))
+    after_the_read(world, lambda: edit(world, job_id, change, now_ms=START_MS + 59_900))
+    assert not world.handle(delivery)
+    assert world.run_of(job_id, START_MS + 60_000).state is RunState.RUNNING
+    world.clock.advance(120_000)
+    if buried:
+        (delivery,) = world.receive()
+        assert world.burier()(delivery)
+    world.run_until(world.clock.now_ms() + 10_000)
+    run = world.run_of(job_id, START_MS + 60_000)
+    assert (run.state, run.attempt) == (RunState.SUCCEEDED, 2)
+
+
+def test_nothing_older_is_called_in_a_pause_either() -> None:
+    """What an earlier edit left to the definition before it is skipped, too, when the job is paused."""
+    world = World(look_ahead_ms=0)
+    job_id = world.create(Every(60_000, START_MS + 60_000))
+    world.clock.set(START_MS + 60_500)
+    edit(world, job_id, to_schedule(Every(3_600_000, START_MS + 3_600_000)))
+    edit(world, job_id, editing.pause)
+    world.run_until(START_MS + 70_000)
+    run = world.run_of(job_id, START_MS + 60_000)
+    assert (run.state, run.reason) == (RunState.SKIPPED, "paused")
+    assert not world.caller.calls
+
+
+def test_edits_are_in_order_whatever_the_clocks_say() -> None:
+    """A second edit, by a server whose clock is behind, governs from behind the first one."""
+    world = World()
+    job_id = world.create(Every(60_000, START_MS + 60_000))
+    first = edit(world, job_id, to_schedule(Every(10_000, START_MS + 65_000)), now_ms=START_MS + 30_000)
+    second = edit(world, job_id, to_schedule(Every(10_000, START_MS)), now_ms=START_MS + 1_000)
+    assert first.spec.revisions[-1].since < second.spec.revisions[-1].since
+    assert second.job.scheduled_for == START_MS + 40_000
+
+
+def test_an_edit_governs_from_behind_what_has_begun() -> None:
+    """By a slow clock a run may have begun before its time: the new schedule does not run that time again."""
+    world = World()
+    job_id = world.create(Every(60_000, START_MS + 60_000))
+    world.run_until(START_MS + 61_000)
+    edited = edit(world, job_id, to_schedule(Every(30_000, START_MS)), now_ms=START_MS + 55_000)
+    assert edited.job.scheduled_for == START_MS + 90_000
+
+
+def test_what_ran_in_a_pause_is_not_counted_as_skipped() -> None:
+    """A worker had read the job before the pause, and ran an occurrence behind it: the summary leaves it out."""
+    world = World(look_ahead_ms=5_000)
+    job_id = world.create(Every(10_000, START_MS + 10_000))
+    world.clock.set(START_MS + 10_000)
+    world.dispatch()
+    (delivery,) = world.receive()
+    after_the_read(world, lambda: edit(world, job_id, editing.pause, now_ms=START_MS + 9_990))
+    assert world.handle(delivery)
+    world.clock.set(START_MS + 45_000)
+    edit(world, job_id, RESUME)
+    ran, summary = world.history(job_id)
+    assert (ran.scheduled_for, ran.state) == (START_MS + 10_000, RunState.SUCCEEDED)
+    assert summary.block is not None
+    assert (summary.block.count, summary.block.first, summary.block.last) == (3, START_MS + 20_000, START_MS + 40_000)
+    assert world.state.jobs[job_id].state is JobState.SCHEDULED
