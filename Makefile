@@ -47,7 +47,7 @@ unit: $(SETUP) ## Run the tests that need no local AWS
 	pytest -n auto -m "not e2e" -q
 
 e2e: $(SETUP) ## Run the tests against the deployed local stack
-	pytest -n 2 --dist loadgroup -m e2e -q
+	pytest -n 2 --dist loadfile --no-loadscope-reorder -m e2e -q
 
 test: unit e2e ## Set up and run all tests
 

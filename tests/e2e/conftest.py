@@ -1,8 +1,8 @@
 """The deployed local stack, driven from outside.
 
-Most end-to-end tests share one stack, started when the first of them needs it. Under pytest-xdist they stay on one
-worker (`--dist loadgroup`); with another way of distribution each worker starts a stack of its own, on its own ports.
-Tests that have stacks of their own say so by a group of their own (`OWN_STACK`) and run beside the others.
+Most end-to-end tests share one stack, started when the first of them needs it; some kill or change theirs and have
+their own. Under pytest-xdist a file stays whole (`--dist loadfile`), and each worker shares a stack of its own among
+the files that it gets. The longest files come first (`--no-loadscope-reorder`), so that the workers end together.
 """
 
 import json
@@ -30,20 +30,24 @@ CARILLON = str(Path(sys.executable).parent / "carillon")
 READY_SECONDS = 240
 STOP_SECONDS = 30
 COMMAND_SECONDS = 240
-OWN_STACK = pytest.mark.xdist_group("own stack")
+LONGEST_FIRST = ("test_long_stories", "test_local_stack", "test_enforced_rights", "test_lifecycle")
 
 
 @pytest.hookimpl(tryfirst=True)  # before items are chosen by their marks
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what stands in this folder: one group on one worker, unless said, with time enough to start the stack."""
+    """Mark what stands in this folder, with time enough to start the stack, and put the longest files first."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
-            if item.get_closest_marker("xdist_group") is None:
-                item.add_marker(pytest.mark.xdist_group("stack"))
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(READY_SECONDS + 120))
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    """The place of an item's file among the longest; all others keep their order behind them."""
+    is_named = HERE in item.path.parents and item.path.stem in LONGEST_FIRST
+    return LONGEST_FIRST.index(item.path.stem) if is_named else len(LONGEST_FIRST)
 
 
 class DevStack:

@@ -44,7 +44,6 @@ DOCUMENTS: list[tuple[str, Json, int, str, str]] = [
     ("no-attempts", job(retry__max_attempts=0), 422, "/retry/max_attempts", "out_of_range"),
     ("true-for-a-number", job(retry__max_attempts=True), 422, "/retry/max_attempts", "wrong_type"),
     ("unknown-priority", job(priority="urgent"), 422, "/priority", "not_a_choice"),
-    ("not-built", job(window="PT10M"), 422, "/window", "not_supported"),
     ("payload-too-large", job(payload="a" * 256 * 1024), 413, "/payload", "too_large"),
     ("payload-too-large-in-bytes", job(payload="\N{HOT BEVERAGE}" * 100_000), 413, "/payload", "too_large"),
     ("body-too-large", job(name="n" * 600_000), 413, "", "too_large"),

@@ -11,7 +11,6 @@ import pytest
 from carillon_cli.client import Client
 from carillon_cli.dev.ports import is_free
 from carillon_cli.dev.receiver import Receiver
-from e2e.conftest import OWN_STACK
 
 DUE_SECONDS = 20
 BOUND_SECONDS = 60
@@ -41,7 +40,6 @@ def gone(pid: int) -> bool:
     return False
 
 
-@OWN_STACK
 @pytest.mark.timeout(600)
 def test_accepted_means_it_will_run_whatever_is_killed(new_stack: Callable[..., Any]) -> None:
     """A job whose 201 came survives a power cut right after it: after the restart it is called back, once."""

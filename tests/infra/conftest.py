@@ -23,7 +23,6 @@ WATCHED = replace(PROD, name="watched", alarm_email="ops@example.com", tracing=T
 ALL_STAGES = {**STAGES, WATCHED.name: WATCHED}
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let the tests of this folder share a worker where workers take groups, so that each stage is synthesised once."""
     for item in items:
