@@ -83,6 +83,7 @@ def dispatcher() -> Handler:
     from carillon.adapters.dynamodb.fenced import BatchedUpdates, SingleUpdates
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.adapters.dynamodb.runs import DynamoRunStore
+    from carillon.adapters.remembering import RememberingShardLedger
     from carillon.adapters.sqs.routing import QueueName
     from carillon.adapters.sqs.work import SqsWorkQueues
     from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchRules
@@ -103,7 +104,7 @@ def dispatcher() -> Handler:
     dispatch = DispatchGroup(
         index=index,
         leases=DynamoGroupLeases(database),
-        ledger=DynamoShardLedger(database),
+        ledger=RememberingShardLedger(DynamoShardLedger(database), process.clock),
         steps=ClaimSendConfirm(
             index=index,
             jobs=DynamoJobStore(database, transport=BatchedUpdates() if settings.batched_updates else SingleUpdates()),

@@ -1,0 +1,31 @@
+"""Answers that may be a little old, remembered so that an idle tick need not ask again."""
+
+from carillon.ports import Clock, ShardLedger
+
+
+class RememberingShardLedger:
+    """A shard ledger that asks again only every so often.
+
+    The count rises when a deployment raises it, whose dispatchers know it from their own settings: what is remembered
+    matters only to those of the deployment before it, for as long as they last.
+    """
+
+    def __init__(self, ledger: ShardLedger, clock: Clock, for_ms: int = 10_000) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._for_ms = for_ms
+        self._known = 0
+        self._asked_at = -for_ms
+
+    def highest(self) -> int:
+        """The count as it was at most so long ago."""
+        now_ms = self._clock.now_ms()
+        if not 0 <= now_ms - self._asked_at < self._for_ms:
+            self._known = self._ledger.highest()
+            self._asked_at = now_ms
+        return self._known
+
+    def raise_to(self, shards: int) -> int:
+        """Make the count at least this; returns the count in force."""
+        self._known = self._ledger.raise_to(shards)
+        return self._known
