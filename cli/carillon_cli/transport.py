@@ -103,6 +103,7 @@ class Transport:
             answer = self._exchange(connection, request)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
+            self.close()  # those kept as long as this one have been closed by the other side as well
             raise UnreachableError(f"{self._where} does not answer: {_reason(error)}") from error
         except BaseException:
             connection.close()

@@ -92,6 +92,16 @@ def test_a_read_survives_a_broken_line(client: Client, service: Any, script: Any
     assert len(list(client.jobs())) == 1
 
 
+def test_connections_that_were_kept_too_long_cost_one_try(client: Client, pauses: Pauses) -> None:
+    """However many are kept, when the other side has closed them all a read survives it by a single repeat."""
+    for _ in range(8):
+        client.create_job(DEFINITION)
+    for connection in client._transport._idle:
+        connection.sock.close()
+    assert len(list(client.jobs())) == 8
+    assert len(pauses) == 1
+
+
 def test_a_service_that_is_not_there_is_unreachable(key: str, pauses: Pauses) -> None:
     """Nobody listens on port 1: the error names the place and not the key."""
     client = Client("", transport=Transport("http://127.0.0.1:1", key, tries=2, sleep=pauses))
