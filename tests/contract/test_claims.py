@@ -151,6 +151,24 @@ def test_a_confirm_moves_the_job_on(stores: Stores) -> None:
     assert stores.due_entries() == [as_due(stored.job)]
 
 
+@pytest.mark.parametrize("with_records", [False, True])
+def test_after_a_partial_confirm_the_claim_is_taken_over(stores: Stores, *, with_records: bool) -> None:
+    """What the queue did not accept can be claimed at once, and only by who learns as of when it was decided."""
+    definition = a_definition()
+    stores.jobs.create(definition)
+    claim = a_claim(definition.job)
+    stores.jobs.claim_many([claim])
+    records = (a_skipped(definition.job, NOW_MS),) if with_records else ()
+    assert confirm_one(stores.jobs, a_confirmation(claim, is_partial=True, records=records))
+    stored = stores.jobs.get(definition.job.id)
+    assert stored is not None
+    assert (stored.job.version, stored.job.lease) == (2, ClaimLease(100, 1, claim.claim_id, NOW_MS))
+    [refused] = stores.jobs.claim_many([a_claim(stored.job, "B" * 26)])
+    assert isinstance(refused, ClaimRefused)
+    takeover = replace(a_claim(stored.job, "B" * 26), takes_over=claim.claim_id)
+    assert stores.jobs.claim_many([takeover]) == [Claimed(takeover)]
+
+
 def test_a_claim_is_confirmed_once(stores: Stores) -> None:
     """A second, different end of the same claim changes nothing."""
     definition = a_definition()

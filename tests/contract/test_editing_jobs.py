@@ -188,6 +188,28 @@ def test_a_new_version_voids_the_claim(stores: Stores) -> None:
     assert not isinstance(late, Claimed)
 
 
+def test_an_edit_that_settles_knows_the_claim(stores: Stores) -> None:
+    """An edit that names the claim it has seen is refused, whole, when the job has been claimed meanwhile."""
+    before = a_definition()
+    stores.jobs.create(before)
+    stores.jobs.claim_many([a_claim(before.job, "A" * 26)])
+    after, record = edited(before, generation=2), a_skipped(before.job, NOW_MS)
+    for seen_claim in ("", "B" * 26):
+        assert not stores.jobs.replace(after, seen_version=1, seen_revision=1, records=[record], seen_claim=seen_claim)
+    assert stores.runs.get(record.key) is None
+    assert stores.jobs.replace(after, seen_version=1, seen_revision=1, records=[record], seen_claim="A" * 26)
+
+
+def test_an_edit_that_settles_an_unclaimed_job(stores: Stores) -> None:
+    """A job that nobody has claimed yet is known by the empty name."""
+    before = a_definition()
+    stores.jobs.create(before)
+    record = a_skipped(before.job, NOW_MS)
+    assert stores.jobs.replace(
+        edited(before, generation=2), seen_version=1, seen_revision=1, records=[record], seen_claim=""
+    )
+
+
 def test_an_edit_of_the_target_leaves_the_claim(stores: Stores) -> None:
     """An edit that changes no planning does not disturb the dispatcher that has claimed the job meanwhile."""
     before = a_definition()

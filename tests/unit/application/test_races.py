@@ -1,21 +1,22 @@
 """Races that the simulation has found, each as the shortest story that shows it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
+from carillon.application.claim_send_confirm import Addressed
 from carillon.application.edit_job import Edit, EditJob
 from carillon.domain import editing
 from carillon.domain.editing import Edited, Moment
-from carillon.domain.job import Definition, JobState
+from carillon.domain.job import Definition, JobState, MisfirePolicy, PlanningRules
 from carillon.domain.outcomes import CallRequest, Outcome, answered
 from carillon.domain.run import RunState
 from carillon.domain.schedule import Every, OneOff, Schedule, encode
-from carillon.ports import UnavailableError
-from support.world import DAY_MS, START_MS, TENANT, KilledError, World
+from carillon.ports import Clock, UnavailableError
+from support.world import DAY_MS, START_MS, TENANT, Fault, KilledError, World
 
 RESUME: Edit = partial(editing.resume, catch_up=False)
 
@@ -149,3 +150,102 @@ def test_what_ran_in_a_pause_is_not_counted_as_skipped() -> None:
     assert summary.block is not None
     assert (summary.block.count, summary.block.first, summary.block.last) == (3, START_MS + 20_000, START_MS + 40_000)
     assert world.state.jobs[job_id].state is JobState.SCHEDULED
+
+
+def test_runs_ahead_by_an_older_schedule_are_given_back_once() -> None:
+    """Of two edits in a row, the second gives nothing back that the first has given back already."""
+    world = World(look_ahead_ms=300_000)
+    job_id = world.create(Every(1_000, START_MS), rules=PlanningRules(max_runs=20, window_ms=30_000))
+    world.dispatch()
+    world.clock.set(START_MS + 9_500)
+    edit(world, job_id, to_schedule(Every(5_000, START_MS + 2_500)))
+    world.clock.set(START_MS + 12_600)
+    edit(world, job_id, to_schedule(Every(1_000, START_MS)))
+    world.run_until(START_MS + 120_000)
+    assert len(world.caller.run_ids()) == 20
+
+
+def overdue(world: World, policy: MisfirePolicy) -> str:
+    """A job of each second with fifteen occurrences due, that are missed if they are decided five seconds from now."""
+    rules = PlanningRules(misfire=policy, misfire_grace_ms=16_000)
+    job_id = world.create(Every(1_000, START_MS), rules=rules)
+    world.clock.set(START_MS + 14_500)
+    return job_id
+
+
+def within_the_send(world: World, act: Callable[[], Any]) -> None:
+    """Let something happen when the next dispatcher has sent and not confirmed."""
+    send = world.queues.send
+
+    def sent(messages: Sequence[Addressed], clock: Clock) -> list[bool]:
+        world.queues.send = send  # type: ignore[method-assign]
+        answers = send(messages, clock)
+        act()
+        return answers
+
+    world.queues.send = sent  # type: ignore[method-assign]
+
+
+def test_what_a_dispatcher_may_have_sent_is_not_summed_up() -> None:
+    """Many are due and claimed when the job is paused: those that begin meanwhile stand, and the others are skipped."""
+    world = World(look_ahead_ms=0)
+    job_id = overdue(world, MisfirePolicy.SKIP)
+
+    def pause_while_two_begin() -> None:
+        replaced = world.jobs.replace
+
+        def replace_late(*args: Any, **options: Any) -> bool:
+            world.jobs.replace = replaced  # type: ignore[method-assign]
+            for delivery in world.receive(2):
+                world.handle(delivery)
+            return replaced(*args, **options)
+
+        world.jobs.replace = replace_late  # type: ignore[method-assign]
+        edit(world, job_id, editing.pause)
+
+    within_the_send(world, pause_while_two_begin)
+    world.dispatch()
+    world.run_until(START_MS + 90_000)
+    states = [run.state for run in world.history(job_id)]
+    assert (states.count(RunState.SUCCEEDED), states.count(RunState.SKIPPED)) == (2, 13)
+    assert not [run.block for run in world.history(job_id) if run.block]
+    assert not world.state.segments
+
+
+def test_a_claim_between_the_read_and_the_write_of_an_edit_is_seen() -> None:
+    """A dispatcher sends what the pause is about to sum up: the pause looks again."""
+    world = World(look_ahead_ms=0)
+    job_id = overdue(world, MisfirePolicy.FIRE_ALL)
+    replaced = world.jobs.replace
+
+    def replace_late(*args: Any, **options: Any) -> bool:
+        world.jobs.replace = replaced  # type: ignore[method-assign]
+        world.fault = Fault("jobs.confirm_many", 1, after=False)
+        world.dispatch()
+        for delivery in world.receive(2):
+            world.handle(delivery)
+        return replaced(*args, **options)
+
+    world.jobs.replace = replace_late  # type: ignore[method-assign]
+    edit(world, job_id, editing.pause)
+    world.run_until(START_MS + 90_000)
+    states = [run.state for run in world.history(job_id)]
+    assert (states.count(RunState.SUCCEEDED), states.count(RunState.SKIPPED)) == (2, 13)
+
+
+def test_what_came_behind_a_refused_message_is_not_decided_anew() -> None:
+    """The queue refuses the first of many: later it may be missed, but those behind it were sent, and were not."""
+    world = World(look_ahead_ms=0)
+    job_id = overdue(world, MisfirePolicy.SKIP)
+    send = world.queues.send
+
+    def all_but_the_first(messages: Sequence[Addressed], clock: Clock) -> list[bool]:
+        world.queues.send = send  # type: ignore[method-assign]
+        return [False, *send(messages[1:], clock)]
+
+    world.queues.send = all_but_the_first  # type: ignore[method-assign]
+    world.dispatch()
+    world.clock.advance(60_000)
+    edit(world, job_id, to_schedule(Every(3_600_000, START_MS)))
+    world.run_until(START_MS + 100_000)
+    assert [run.state for run in world.history(job_id)][:15] == [RunState.SUCCEEDED] * 15

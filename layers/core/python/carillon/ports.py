@@ -121,7 +121,9 @@ ClaimResult = Claimed | ClaimRefused
 class Confirmation:
     """The end of a claim: what comes next, and the records of what was skipped.
 
-    `planned_until`: the latest nominal time that was sent, or None when nothing was.
+    `planned_until`: the latest nominal time that was sent, or None when nothing was. `is_partial`: the queue has not
+    accepted all, and maybe some behind the one that comes next: the lease is left as one that has run out, so that what
+    is left is taken over, and decided as of the same instant.
     """
 
     claim: Claim
@@ -131,6 +133,7 @@ class Confirmation:
     expires_at: int | None
     records: tuple[Run, ...] = ()
     planned_until: int | None = None
+    is_partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +185,13 @@ class JobStore(Protocol):
         seen_revision: int,
         records: Sequence[Run],
         segment: Job | None = None,
+        seen_claim: str | None = None,
         renaming: Renaming | None = None,
     ) -> bool:
         """Store both halves if neither has changed since it was read, together with what settles the past.
+
+        With `seen_claim` set, the job must not have been claimed under another name meanwhile either: whoever claims
+        may send what is being settled.
 
         All or nothing: new run records, and the segment of the old plan that the due index is to drain. A record whose
         run has one already is left as it is. When the job is cancelled, its name becomes free; when it is renamed, its
@@ -208,6 +215,8 @@ class JobStore(Protocol):
 
     def confirm_many(self, confirmations: Sequence[Confirmation]) -> list[bool]:
         """End each claim by itself: the next occurrence, version + 1, no lease; and its records; all or nothing.
+
+        A partial one leaves the lease as one that has run out.
 
         Without a next occurrence the job leaves the due index, and a segment is removed. A record whose run has one
         already is left as it is. One answer a confirmation, in the order given; False when the claim is no longer

@@ -137,14 +137,14 @@ def test_an_unchanged_definition_changes_nothing() -> None:
 
 
 def test_an_edit_of_something_else_keeps_the_plan() -> None:
-    """A new target or new rules leave the next occurrence alone; only what the scan sees voids a claim."""
+    """A new target or new rules leave the next occurrence, and the claim of a dispatcher, alone."""
     seen = job(cron("0 * * * *"), "2026-06-01T11:00:00Z")
     target = replace(seen, spec=replace(seen.spec, target=HttpTarget("https://new.example.net/")))
     edited = change(seen, target, at("2026-06-01T10:59:40Z"))
     assert (edited.definition.job, edited.definition.spec.revision) == (seen.job, 4)
     rules = PlanningRules(misfire=MisfirePolicy.SKIP).encode()
     hot = change(seen, replace(seen, job=replace(seen.job, rules=rules)), at("2026-06-01T10:59:40Z"))
-    assert (hot.definition.job.version, hot.definition.job.generation, next_of(hot)) == (6, 1, "2026-06-01T11:00Z")
+    assert (hot.definition.job.version, hot.definition.job.generation, next_of(hot)) == (5, 1, "2026-06-01T11:00Z")
 
 
 def test_a_window_is_part_of_the_plan() -> None:

@@ -40,6 +40,11 @@ def voided(lease: ClaimLease) -> ClaimLease:
     return ClaimLease(epoch=lease.epoch)
 
 
+def lease_until_after(confirmation: Confirmation) -> int:
+    """Until when the lease of a confirmed claim holds: 0, for none, or an instant long past for a partial confirm."""
+    return 1 if confirmation.is_partial else 0
+
+
 def is_still_granted(confirmation: Confirmation) -> bool:
     """Whether the rate slot of the claimed occurrence still stands: it does while that occurrence is still to come."""
     upcoming, entry = confirmation.upcoming, confirmation.claim.entry

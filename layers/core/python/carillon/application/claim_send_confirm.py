@@ -5,7 +5,8 @@ again and decides as of the first claim's instant, and the run record, unique by
 there is no recovery code here, and nothing to sweep.
 
 - A claim that another owner holds is left alone; one whose lease has run out is taken over, keeping its instant.
-- What the queue does not accept is what the confirm advances to.
+- What the queue does not accept is what the confirm advances to. It is decided as of the same instant again, because
+  what came behind it may have been accepted.
 - A waiting run is sent without a claim, and leaves the index if it still waits with the number that was sent.
 - What cannot be decided or read is set aside, alone.
 """
@@ -207,6 +208,7 @@ class ClaimSendConfirm:
             planned=planned,
             state=state,
             planned_until=max((occurrence.scheduled_for for occurrence in sent), default=None),
+            is_partial=one.first_unsent is not None,
             expires_at=None if upcoming else expiry_seconds(max(last_ms, now_ms), self.rules.retention_ms),
             records=tuple(
                 skipped_record(entry, block, plan.skip_reason, now_ms, self.rules.retention_ms) for block in plan.skips

@@ -69,6 +69,7 @@ class EditJob:
             seen_revision=seen.spec.revision,
             records=edited.records,
             segment=edited.segment,
+            seen_claim=seen.job.lease.claim_id if edited.records or edited.segment else None,
             renaming=None if edited.definition.spec.name == seen.spec.name else Renaming(seen.spec.name),
         )
 

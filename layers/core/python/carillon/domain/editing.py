@@ -91,9 +91,9 @@ def pause(seen: Definition, at: Moment, *, reason: str | None = None) -> Edited:
     if seen.job.state is JobState.ERROR:
         raise JobFinishedError
     _check_editable(seen.job, at)
-    job = replace(_stopped(seen.job), state=JobState.PAUSED, planned=_planned_at(seen.job, at))
-    records = _settled(seen.job, at, RunState.SKIPPED, "paused")
-    return Edited(_revised(replace(seen.spec, state_reason=reason), job, RevisionKind.PAUSED, at), records)
+    job = replace(_stopped(seen.job, at), state=JobState.PAUSED, planned=_planned_at(seen.job, at))
+    records, segment = _settling(seen.job, at, RunState.SKIPPED, "paused")
+    return Edited(_revised(replace(seen.spec, state_reason=reason), job, RevisionKind.PAUSED, at), records, segment)
 
 
 def resume(seen: Definition, at: Moment, *, catch_up: bool) -> Edited:
@@ -121,6 +121,7 @@ def resume(seen: Definition, at: Moment, *, catch_up: bool) -> Edited:
 def change(seen: Definition, wanted: Definition, at: Moment) -> Edited:
     """Give a job another definition. The next occurrence is computed anew, from now, only if the schedule changes.
 
+    Whatever else changes leaves the plan and a dispatcher's claim alone, so the version of the plan stays.
     A job whose limit of runs is reached by then is completed by it.
 
     Args:
@@ -139,9 +140,7 @@ def change(seen: Definition, wanted: Definition, at: Moment) -> Edited:
     _check_editable(seen.job, at)
     if _replans(seen.job, wanted.job):
         return _rescheduled(seen, wanted, at)
-    hot_changes = wanted.job != seen.job
-    job = replace(wanted.job, version=seen.job.version + hot_changes)
-    return Edited(Definition(job, _next_revision(wanted.spec, at)))
+    return Edited(Definition(wanted.job, _next_revision(wanted.spec, at)))
 
 
 def cancel(seen: Definition, at: Moment) -> Edited:
@@ -152,12 +151,12 @@ def cancel(seen: Definition, at: Moment) -> Edited:
     if seen.job.state is JobState.CANCELLED:
         return Edited(seen)
     job = replace(
-        _stopped(seen.job),
+        _stopped(seen.job, at),
         state=JobState.CANCELLED,
         expires_at=expiry_seconds(at.now_ms, at.retention_ms),
     )
-    records = _settled(seen.job, at, RunState.CANCELLED, "job_cancelled")
-    return Edited(_revised(seen.spec, job, RevisionKind.CANCELLED, at, forced=True), records)
+    records, segment = _settling(seen.job, at, RunState.CANCELLED, "job_cancelled")
+    return Edited(_revised(seen.spec, job, RevisionKind.CANCELLED, at, forced=True), records, segment)
 
 
 def replan(seen: Definition, upcoming: int, at: Moment) -> Edited:
@@ -204,7 +203,14 @@ def _first_from(schedule: Schedule, at: Moment) -> int:
 def _planned_from(job: Job, upcoming: int | None, at: Moment) -> Job:
     """The job with its next occurrence planned, or completed when there is none, or no run left."""
     rules = PlanningRules.decode(job.rules)
-    moved = replace(job, version=job.version + 1, generation=job.generation + 1, granted=False, error=None)
+    moved = replace(
+        job,
+        version=job.version + 1,
+        generation=job.generation + 1,
+        planned_until=min(job.planned_until, at.now_ms),
+        granted=False,
+        error=None,
+    )
     if upcoming is None or (rules.max_runs is not None and job.planned >= rules.max_runs):
         return replace(
             moved,
@@ -233,11 +239,12 @@ def _segment(job: Job, at: Moment) -> Job | None:
     return replace(job, schedule=encode(schedule), segment=job.generation, version=1)
 
 
-def _stopped(job: Job) -> Job:
+def _stopped(job: Job, at: Moment) -> Job:
     return replace(
         job,
         scheduled_for=None,
         next_fire_time=None,
+        planned_until=min(job.planned_until, at.now_ms),
         granted=False,
         version=job.version + 1,
         generation=job.generation + 1,
@@ -272,6 +279,19 @@ def unsettled_from(seen: Definition) -> int:
 
 def _has_unconfirmed(job: Job, at: Moment) -> bool:
     return job.state is JobState.SCHEDULED and job.scheduled_for is not None and job.scheduled_for <= at.now_ms
+
+
+def _settling(job: Job, at: Moment, state: RunState, reason: str) -> tuple[tuple[Run, ...], Job | None]:
+    """What settles the occurrences that are due and not confirmed: their records, or a segment.
+
+    A dispatcher that has claimed them may have sent them already. A record each does no harm then: a run that begins
+    before it is written stands. But one record of many would count what runs, so these are left to whoever takes the
+    claim over, to be sent as they were; no worker starts them.
+    """
+    records = _settled(job, at, state, reason)
+    if job.lease.until and any(run.block for run in records):
+        return (), _segment(job, at)
+    return records, None
 
 
 def _settled(job: Job, at: Moment, state: RunState, reason: str) -> tuple[Run, ...]:

@@ -12,7 +12,7 @@ from carillon.adapters.dynamodb.database import Cancelled, Database, Lost
 from carillon.adapters.dynamodb.fenced import Answer, FencedUpdate
 from carillon.adapters.dynamodb.job_items import job_if_readable, job_key
 from carillon.adapters.dynamodb.writes import Write, delete
-from carillon.adapters.store_rules import is_still_granted, was_confirmed
+from carillon.adapters.store_rules import is_still_granted, lease_until_after, was_confirmed
 from carillon.ports import Claim, Confirmation
 
 _OUR_CLAIM: Final = f"#{k.VERSION} = :seen AND #{k.CLAIM_ID} = :mine"
@@ -30,7 +30,7 @@ def confirm_update(table: str, confirmation: Confirmation) -> FencedUpdate:
         k.STATE: text(confirmation.state),
         k.VERSION: number(claim.entry.version + 1),
         k.PLANNED: number(confirmation.planned),
-        k.LEASE_UNTIL: number(0),
+        k.LEASE_UNTIL: number(lease_until_after(confirmation)),
     }
     if confirmation.planned_until is not None:
         sets[k.PLANNED_UNTIL] = number(confirmation.planned_until)

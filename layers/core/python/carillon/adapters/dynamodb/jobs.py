@@ -97,6 +97,7 @@ class DynamoJobStore:
         seen_revision: int,
         records: Sequence[Run],
         segment: Job | None = None,
+        seen_claim: str | None = None,
         renaming: Renaming | None = None,
     ) -> bool:
         """Store both halves if neither has changed since it was read, with what settles the past, all or nothing.
@@ -107,7 +108,7 @@ class DynamoJobStore:
             NameTakenError: another job of the tenant holds the new name.
             ItemTooLargeError: the job does not fit into an item any more.
         """
-        required = replacement(self._database.jobs, definition, seen_version, seen_revision)
+        required = replacement(self._database.jobs, definition, seen_version, seen_revision, seen_claim)
         if segment is not None:
             required.append(put(self._database.jobs, job_item(segment), ABSENT))
         optional = [*self._freeing(definition, renaming), *self._recording(records)]

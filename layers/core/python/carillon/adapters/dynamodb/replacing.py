@@ -3,7 +3,7 @@
 from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
-from carillon.adapters.dynamodb.attributes import number
+from carillon.adapters.dynamodb.attributes import number, text
 from carillon.adapters.dynamodb.job_items import (
     LEASE_ATTRIBUTES,
     OPTIONAL_ATTRIBUTES,
@@ -16,21 +16,24 @@ from carillon.adapters.dynamodb.writes import Write, put, setting, update
 from carillon.domain.job import ClaimLease, Definition, Job
 
 _SAME_VERSION: Final = f"#{k.VERSION} = :seen"
+_SAME_CLAIM: Final = f"{_SAME_VERSION} AND #{k.CLAIM_ID} = :claim"
 _SAME_REVISION: Final = f"#{k.REVISION} = :seen"
 _NOT_SET: Final = frozenset({k.PK, k.SK, *LEASE_ATTRIBUTES})
 
 
-def replacement(table: str, definition: Definition, seen_version: int, seen_revision: int) -> list[Write]:
+def replacement(
+    table: str, definition: Definition, seen_version: int, seen_revision: int, seen_claim: str | None
+) -> list[Write]:
     """The writes of both halves.
 
     The hot half is updated, not put: a claim made since it was read stands, unless the version rises, and the epoch of
     the newest owner stands in any case.
     """
     spec = put(table, spec_item(definition.spec), _SAME_REVISION, {":seen": number(seen_revision)})
-    return [_job_update(table, definition.job, seen_version), spec]
+    return [_job_update(table, definition.job, seen_version, seen_claim), spec]
 
 
-def _job_update(table: str, job: Job, seen_version: int) -> Write:
+def _job_update(table: str, job: Job, seen_version: int, seen_claim: str | None) -> Write:
     item = job_item(job)
     attributes = {name: value for name, value in item.items() if name not in _NOT_SET}
     if job.version != seen_version:
@@ -38,4 +41,7 @@ def _job_update(table: str, job: Job, seen_version: int) -> Write:
         attributes |= {name: void[name] for name in LEASE_ATTRIBUTES if name != k.LEASE_EPOCH}
     missing = tuple(name for name in OPTIONAL_ATTRIBUTES if name not in item)
     change, values = setting(attributes, removing=missing)
-    return update(table, job_key(job.id), change, _SAME_VERSION, values | {":seen": number(seen_version)})
+    values |= {":seen": number(seen_version)}
+    if seen_claim is None:
+        return update(table, job_key(job.id), change, _SAME_VERSION, values)
+    return update(table, job_key(job.id), change, _SAME_CLAIM, values | {":claim": text(seen_claim)})

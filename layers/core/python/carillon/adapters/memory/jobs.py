@@ -9,6 +9,7 @@ from carillon.adapters.store_rules import (
     is_same_creation,
     is_same_edit,
     is_still_granted,
+    lease_until_after,
     voided,
     was_confirmed,
     was_set_to_error,
@@ -77,6 +78,7 @@ class MemoryJobStore:
         seen_revision: int,
         records: Sequence[Run],
         segment: Job | None = None,
+        seen_claim: str | None = None,
         renaming: Renaming | None = None,
     ) -> bool:
         """Store both halves if neither has changed since it was read, with what settles the past, all or nothing.
@@ -93,6 +95,8 @@ class MemoryJobStore:
                 return False
             if stored.version != seen_version or stored_spec.revision != seen_revision:
                 return is_same_edit(stored_spec, spec, seen_revision)
+            if seen_claim is not None and stored.lease.claim_id != seen_claim:
+                return False
             if renaming is not None:
                 self._take_name(spec)
                 self._free_name(spec.tenant, renaming.former, spec.job_id)
@@ -199,7 +203,7 @@ def _confirmed(stored: Job, confirmation: Confirmation) -> Job:
         scheduled_for=upcoming.scheduled_for if upcoming else None,
         next_fire_time=upcoming.due_ms if upcoming else None,
         granted=is_still_granted(confirmation),
-        lease=replace(stored.lease, until=0),
+        lease=replace(stored.lease, until=lease_until_after(confirmation)),
         expires_at=confirmation.expires_at,
     )
 
