@@ -1,0 +1,27 @@
+"""Holds a history against the promises. Each violation is a line of text that begins with the rule it breaks."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from .calls import call_violations
+from .history import Call, History
+from .records import record_violations
+
+
+def violations(history: History) -> list[str]:
+    """Everything in a history that no run of the product may show."""
+    return list(_all(history))
+
+
+def _all(history: History) -> Iterator[str]:
+    yield from (f"broken: {what}" for what in history.broken)
+    yield from (f"left over: {what}" for what in history.left)
+    by_job: defaultdict[str, list[Call]] = defaultdict(list)
+    for call in history.calls:
+        by_job[call.job_id].append(call)
+    for job_id, story in history.stories.items():
+        calls = by_job.pop(job_id, [])
+        yield from (f"{line} [job {story.number}]" for line in record_violations(story, history.bounds))
+        yield from (f"{line} [job {story.number}]" for line in call_violations(story, calls, history.bounds))
+    for job_id in by_job:
+        yield f"extra call: job {job_id} was never created"

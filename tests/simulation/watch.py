@@ -1,0 +1,134 @@
+"""The shipped memory stores, with an eye on every write: what must never happen is noted the moment it does."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from carillon.adapters.memory.jobs import MemoryJobStore
+from carillon.adapters.memory.state import ItemKey, MemoryState
+from carillon.domain.job import Definition, Job
+from carillon.domain.planning import DueJob, DueRun, window_offset
+from carillon.domain.run import Run, RunState
+from carillon.ports import Claim, Claimed, ClaimResult, Clock
+
+from .history import Edit, History
+
+
+class WatchedState(MemoryState):
+    """The tables; `due_at` is what an index without lag would show: the fire time of each entry."""
+
+    def __init__(
+        self, clock: Clock, history: History, acting: Callable[[], Any], trace: Callable[..., None] | None
+    ) -> None:
+        super().__init__(clock)
+        self.acting = acting
+        self.history = history
+        self.trace = trace
+        self.due_at: dict[ItemKey, int] = {}
+
+    def put_run(self, run: Run) -> None:
+        """Store a run, if that is legal for what is stored."""
+        before = self.runs[run.key.job_id].get(run.key.name)
+        super().put_run(run)
+        if self.trace:
+            self.trace("run", run.key.run_id, f"{run.state} rev={run.rev} attempt={run.attempt} wait={run.wait}", run.reason)
+        if before is None:
+            self.history.stories[run.key.job_id].born[run.key.name] = self.acting().knows_as_of(self.history)
+        wrong = _wrong_run(before, run) or self._early(before, run)
+        if wrong:
+            self.history.broken.append(f"{run.key.run_id}: {wrong}")
+
+    def put_job(self, job: Job) -> None:
+        """Store a job, if that is legal for what is stored."""
+        before = self.plan(job.id, job.segment)
+        super().put_job(job)
+        if self.trace:
+            segment = "" if job.segment is None else f" segment {job.segment}"
+            said = f"{job.state} v{job.version} g{job.generation} next={job.next_fire_time} nominal={job.scheduled_for}"
+            self.trace("job", job.id + segment, said, f"planned={job.planned} lease={job.lease}")
+        if before and job.lease.epoch < before.lease.epoch:
+            self.history.broken.append(f"{job.id}: an older owner has written")
+        if before and job.version < before.version:
+            self.history.broken.append(f"{job.id}: an older version was written")
+
+    def _early(self, before: Run | None, run: Run) -> str | None:
+        """A start before its time, by the worker's own clock."""
+        if run.state is not RunState.RUNNING or (before and before.state is RunState.RUNNING):
+            return None
+        due_ms = run.scheduled_for if before is None else before.next_fire_time or 0
+        return f"attempt {run.attempt} starts early" if run.attempts[-1].started_at < due_ms else None
+
+    def _show(self, key: ItemKey, before: DueJob | DueRun | None, after: DueJob | DueRun | None) -> None:
+        super()._show(key, before, after)
+        if after is None:
+            self.due_at.pop(key, None)
+        else:
+            self.due_at[key] = after.next_fire_time
+
+
+def _wrong_run(before: Run | None, run: Run) -> str | None:
+    if before is None:
+        return None if run.rev == 1 else "a record begins in the middle"
+    if before.state.has_ended:
+        return f"a record that has ended ({before.state}) is written again ({run.state})"
+    if run.rev != before.rev + 1:
+        return f"a newer record (rev {before.rev}) is overwritten (rev {run.rev})"
+    if not before.attempt <= run.attempt <= before.attempt + 1:
+        return f"attempt {before.attempt} is followed by {run.attempt}"
+    return None
+
+
+class WatchedJobs(MemoryJobStore):
+    """The job store. It notes when jobs are read, which edits are stored, and as of when claims decide."""
+
+    def __init__(self, state: WatchedState) -> None:
+        super().__init__(state)
+        self._history = state.history
+        self._acting = state.acting
+        self.decided_at: dict[str, int] = {}
+
+    def get(self, job_id: str) -> Definition | None:
+        """Both halves, or None."""
+        self._acting().read_seq = self._history.next_seq()
+        return super().get(job_id)
+
+    def create(self, definition: Definition) -> None:
+        """Store a new job."""
+        is_new = definition.job.id not in self._state.jobs
+        super().create(definition)
+        if is_new:
+            self._acting().has_created(definition)
+
+    def replace(self, definition: Definition, **options: Any) -> bool:
+        """Store an edit, and note it when it is stored for the first time."""
+        before = self._state.jobs.get(definition.job.id)
+        is_stored = super().replace(definition, **options)
+        stored = self._state.jobs.get(definition.job.id)
+        if before and stored and (before.generation, before.rules) != (stored.generation, stored.rules):
+            self._note(definition)
+        return is_stored
+
+    def _note(self, definition: Definition) -> None:
+        wish = self._acting().wish
+        governs_from = max(definition.spec.revisions, key=lambda revision: revision.generation).since
+        edit = Edit(
+            seq=self._history.next_seq(),
+            kind=wish.kind,
+            at_ms=governs_from - 1,
+            stored_at=self._state.clock.now_ms(),
+            schedule=wish.schedule,
+            window_ms=wish.window_ms,
+        )
+        self._history.stories[definition.job.id].edits.append(edit)
+
+    def claim_many(self, claims: Sequence[Claim]) -> list[ClaimResult]:
+        """Try each claim."""
+        results = super().claim_many(claims)
+        for result in results:
+            if isinstance(result, Claimed):
+                self.decided_at[result.claim.claim_id] = result.claim.decided_at
+        return results
+
+
+def offset_of(job_id: str, window_ms: int) -> int:
+    """How much later than its nominal time a run of a job is due, ms."""
+    return window_offset(job_id, window_ms)
