@@ -1,8 +1,8 @@
 """How long each handler takes to import cold, beside botocore with the same clients in the same run.
 
-`make bench-imports` lays the code out as it is deployed: the compiled dependency layer, the core layer and
-each handler. Every import happens in a new interpreter that writes nothing and sees nothing else; handlers and their
-measures take turns, so that a busy machine slows both. A figure is the least processor time of some rounds.
+`make bench-imports` takes the code as it is deployed: the two compiled layers and each handler. Every import happens
+in a new interpreter that writes nothing and sees nothing else; handlers and their measures take turns, so that a busy
+machine slows both. A figure is the least processor time of some rounds.
 """
 
 import shutil
@@ -58,24 +58,23 @@ HANDLERS = (
 
 @dataclass(frozen=True)
 class Bundle:
-    """Code as a function finds it."""
+    """Code as a function finds it: the built layers, and the handlers without bytecode."""
 
-    folder: Path
+    functions: Path
+    core: Path
     dependencies: Path
 
     @classmethod
     def laid_out(cls, folder: Path, sources: Sources) -> "Bundle":
-        """Copy what is deployed."""
-        without = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(sources.core / "python", folder / "core", ignore=without)
-        shutil.copytree(sources.functions, folder / "functions", ignore=without)
-        return cls(folder, sources.dependencies / "python")
+        """Copy of what is deployed only what is not laid out already."""
+        shutil.copytree(sources.functions, folder / "functions", ignore=shutil.ignore_patterns("__pycache__"))
+        return cls(folder / "functions", sources.core / "python", sources.dependencies / "python")
 
     def handler_ms(self, handler: Handler) -> float:
         """The processor time of importing a handler, which composes its function."""
-        own = self.folder / "functions" / handler.name
+        paths = (str(self.functions / handler.name), str(self.core))
         environment = environment_of(handler.name, jobs="jobs", control="control", urls=URLS, key_id="key")
-        return self._timed("import handler", environment, (str(own), str(self.folder / "core")))
+        return self._timed("import handler", environment, paths)
 
     def botocore_ms(self, handler: Handler) -> float:
         """The processor time of botocore with the handler's clients."""

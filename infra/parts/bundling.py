@@ -1,6 +1,6 @@
-"""Builds the dependency layer from its lock file: without Docker, and only when the lock or the platform changed.
+"""Builds the layers: without Docker, and only when the sources, the lock or the platform changed.
 
-It needs `uv`, and the network only when it builds.
+It needs `uv`, and the network only when it builds the dependency layer.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING
 from infra.parts.sources import ROOT, Sources
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from infra.stages import Stage
 
 LOCK_FILE = ROOT / "requirements" / "layer.lock"
+CORE = ROOT / "layers" / "core" / "python"
 CACHE = ROOT / "build" / "layers"
 PYTHON_VERSION = "3.13"
 
@@ -80,17 +83,25 @@ def platform_of(stage: Stage) -> Platform:
 
 
 def bundled_sources(stage: Stage) -> Sources:
-    """The project's sources, with the dependency layer for the stage's platform built if it was not yet.
+    """The project's sources, with the layers for the stage's platform built if they were not yet.
 
     Raises:
         subprocess.CalledProcessError: The packages could not be fetched, or one does not match its hash.
     """
     platform = platform_of(stage)
-    key = layer_key(LOCK_FILE.read_bytes(), platform)
-    folder = CACHE / platform.name / key[:16]
-    if not folder.exists():
-        _build(folder, platform)
-    return Sources(dependencies=folder, dependencies_key=key)
+    key, core_key = layer_key(LOCK_FILE.read_bytes(), platform), layer_key(_digest_of(CORE), platform)
+    dependencies = _built(platform, key, lambda packages: _fill_with_dependencies(packages, platform))
+    core = _built(platform, core_key, lambda packages: _fill_with_core(packages, platform))
+    return Sources(dependencies=dependencies, dependencies_key=key, core=core, core_key=core_key)
+
+
+def _digest_of(folder: Path) -> bytes:
+    """A digest of all sources in a folder."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            digest.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+    return digest.digest()
 
 
 def layer_key(lock: bytes, platform: Platform) -> str:
@@ -100,17 +111,30 @@ def layer_key(lock: bytes, platform: Platform) -> str:
     return hashlib.sha256(recipe + b"\n" + lock).hexdigest()
 
 
-def _build(folder: Path, platform: Platform) -> None:
-    """Make the layer beside its place and move it there whole, so that a build cut short leaves no half layer."""
+def _built(platform: Platform, key: str, fill: Callable[[Path], None]) -> Path:
+    """A layer. It is made beside its place and moved there whole, so that a build cut short leaves no half layer."""
+    folder = CACHE / platform.name / key[:16]
+    if folder.exists():
+        return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(mkdtemp(dir=folder.parent, prefix=".unfinished-"))
     try:
-        install(unfinished / "python", platform)
-        prune(unfinished / "python")
-        compile_packages(unfinished / "python", platform)
+        fill(unfinished / "python")
         _move(unfinished, folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+    return folder
+
+
+def _fill_with_dependencies(packages: Path, platform: Platform) -> None:
+    install(packages, platform)
+    prune(packages)
+    compile_packages(packages, platform)
+
+
+def _fill_with_core(packages: Path, platform: Platform) -> None:
+    shutil.copytree(CORE, packages, ignore=shutil.ignore_patterns("__pycache__"))
+    compile_packages(packages, platform)
 
 
 def _move(unfinished: Path, folder: Path) -> None:

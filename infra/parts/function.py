@@ -65,7 +65,8 @@ class FunctionFactory(Construct):
         self.layers = [self._core_layer(), self._dependency_layer()]
 
     def _core_layer(self) -> lambda_.LayerVersion:
-        code = lambda_.Code.from_asset(str(self.sources.core), exclude=NOT_DEPLOYED)
+        exclude = None if self.sources.core_key else NOT_DEPLOYED
+        code = lambda_.Code.from_asset(str(self.sources.core), exclude=exclude, asset_hash=self.sources.core_key)
         return lambda_.LayerVersion(self, "Core", code=code, description="Carillon's own code")
 
     def _dependency_layer(self) -> lambda_.LayerVersion:

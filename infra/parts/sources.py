@@ -23,3 +23,6 @@ class Sources:
 
     core: Path = ROOT / "layers" / "core"
     """The core layer: a folder that holds `python/carillon`."""
+
+    core_key: str | None = None
+    """Stands for the content of a compiled core layer; None: it is source, and hashed as it lies there."""

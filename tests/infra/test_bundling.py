@@ -1,4 +1,4 @@
-"""The dependency layer is built whole or not at all, and again only when it would become another."""
+"""A layer is built whole or not at all, and again only when it would become another."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty place for built layers."""
+    """An empty place for built layers, and a small core beside it."""
     monkeypatch.setattr(bundling, "CACHE", tmp_path / "layers")
+    monkeypatch.setattr(bundling, "CORE", tmp_path / "core")
+    module = tmp_path / "core" / "carillon" / "__init__.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("NUMBER = 1\n", encoding="utf-8")
     return tmp_path / "layers"
 
 
@@ -54,6 +58,20 @@ def test_only_what_functions_load_is_in_it(cache: Path, monkeypatch: pytest.Monk
     assert {path.name for path in (packages / "botocore" / "data").iterdir()} == {"dynamodb", "endpoints.json"}
     assert list((packages / "tzdata" / "__pycache__").iterdir())
     assert cache.exists()
+
+
+def test_our_own_code_is_compiled_too(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each module of the core layer comes with its bytecode, and another source makes another layer."""
+    monkeypatch.setattr(bundling, "install", fake_install)
+    first = bundled_sources(LOCAL)
+    package = first.core / "python" / "carillon"
+    assert [path.suffix for path in (package / "__pycache__").iterdir()] == [".pyc"]
+    assert bundled_sources(LOCAL) == first
+    (cache.parent / "core" / "carillon" / "__init__.py").write_text("NUMBER = 2\n", encoding="utf-8")
+    second = bundled_sources(LOCAL)
+    assert (second.core / "python" / "carillon" / "__init__.py").read_text(encoding="utf-8") == "NUMBER = 2\n"
+    assert second.core_key != first.core_key
+    assert second.dependencies == first.dependencies
 
 
 def test_a_build_cut_short_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
