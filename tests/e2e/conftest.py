@@ -30,7 +30,7 @@ CARILLON = str(Path(sys.executable).parent / "carillon")
 READY_SECONDS = 240
 STOP_SECONDS = 30
 COMMAND_SECONDS = 240
-LONGEST_FIRST = ("test_long_stories", "test_local_stack", "test_enforced_rights", "test_lifecycle")
+LONGEST_FIRST = ("test_edits_live", "test_long_stories", "test_local_stack", "test_enforced_rights", "test_lifecycle")
 
 
 @pytest.hookimpl(tryfirst=True)  # before items are chosen by their marks
