@@ -6,8 +6,11 @@ import pytest
 
 from carillon.application.authenticate import CACHED_FOR_MS
 from carillon.domain import headers, outcomes, retry, targets
+from carillon.domain.admission import LONGEST_PAUSE_RETRY_MS, PAUSE_RETRY_MS
 from carillon.domain.cron import LONGEST_EXPRESSION
+from carillon.domain.editing import MOST_REVISIONS, REVISIONS_KEPT_MS
 from carillon.domain.every import SHORTEST_INTERVAL_MS
+from carillon.domain.explaining.explanation import MOST_OCCURRENCES
 from carillon.domain.job import JobState
 from carillon.domain.outcomes import Failure
 from carillon.domain.retry import RetryPolicy
@@ -15,12 +18,14 @@ from carillon.domain.run import RunState
 from carillon.entrypoint import cursors, http_request, json_text, pages, problems
 from carillon.entrypoint.wire import documents, fields, jobs
 from carillon.entrypoint.wire.documents import JobDocument, RetryDocument, TargetDocument
+from carillon.entrypoint.wire.previews import DEFAULT_COUNT, PreviewDocument
 from support.api import ApiUnderTest
 from tests.unit.docs.code import place_codes
 from tests.unit.docs.pages import page, spans_of
 
 API = page("docs/api.md")
 KIB, SECOND_MS, DAY_MS = 1024, 1_000, 24 * 3600 * 1_000
+MINUTE_MS, HOUR_MS = 60 * SECOND_MS, 3600 * SECOND_MS
 
 
 def first_names(title: str, table: int = 0) -> list[str]:
@@ -64,20 +69,22 @@ def test_every_code_of_a_place_is_listed() -> None:
         ("Creating a job", JobDocument),
         ("Targets", TargetDocument),
         ("Retries", RetryDocument),
+        ("Previewing a schedule", PreviewDocument),
     ],
-    ids=["job", "target", "retry"],
+    ids=["job", "target", "retry", "preview"],
 )
 def test_every_field_is_listed(title: str, model: type[fields.Document]) -> None:
     """The fields of a document are those that are explained, and those that are named as not built."""
     not_built = set(spans_of(API.section("Not built yet").rpartition("\n\n")[2]))
     explained = {name for row in API.tables(title)[0] for name in spans_of(row[0])}
-    assert explained <= set(model.model_fields) <= explained | not_built
+    fields_of_it = {field.alias or name for name, field in model.model_fields.items()}
+    assert explained <= fields_of_it <= explained | not_built
 
 
 def test_every_state_is_listed() -> None:
     """States of jobs, and states of runs that can be reached, are those of the code."""
     assert set(first_names("The answer")) == set(JobState)
-    assert set(first_names("Runs")) == set(RunState) - {RunState.QUEUED, RunState.AWAITING_COMPLETION}
+    assert set(first_names("Runs")) == set(RunState) - {RunState.AWAITING_COMPLETION}
 
 
 def test_every_failure_is_listed() -> None:
@@ -95,6 +102,7 @@ def test_every_failure_is_listed() -> None:
         ("Creating a job", "up to 100 statuses from 300 to 599", documents.MOST_RETRY_STATUSES == 100),
         ("Creating a job", "1 to 1,000", documents.MOST_CATCH_UP == 1_000),
         ("Creating a job", "up to `P14D`", documents.LONGEST_LATENESS_MS == 14 * DAY_MS),
+        ("Creating a job", "| `window` | `PT0S` | up to `PT23H`", documents.LONGEST_WINDOW_MS == 23 * HOUR_MS),
         ("Creating a job", "up to 32; a key has", fields.MOST_LABELS == 32),
         ("Creating a job", "a value up to 256", fields.MOST_LABEL_VALUE_CHARACTERS == 256),
         ("Schedules", "at least `PT1S`", SHORTEST_INTERVAL_MS == SECOND_MS),
@@ -112,6 +120,11 @@ def test_every_failure_is_listed() -> None:
         ("Retries", "1 to 99 durations", documents.MOST_DELAYS == 99),
         ("Retries", "up to 24 hours", retry.LONGEST_RETRY_AFTER_MS == DAY_MS),
         ("Retries", "14 days after the nominal time", retry.MAX_AGE_MS == 14 * DAY_MS),
+        ("Changing a job", "At most 49", MOST_REVISIONS == 50),  # the creation is the first one
+        ("Changing a job", "into 15 days", REVISIONS_KEPT_MS == 15 * DAY_MS),
+        ("Pausing and resuming a job", "after two minutes", PAUSE_RETRY_MS * 2 == 2 * MINUTE_MS),  # after its first wait
+        ("Pausing and resuming a job", "up to an hour", LONGEST_PAUSE_RETRY_MS == HOUR_MS),
+        ("Previewing a schedule", "| `count` | 10 | 1 to 1,000", (DEFAULT_COUNT, MOST_OCCURRENCES) == (10, 1_000)),
         ("Runs", "up to 4 KiB", outcomes.MOST_EXCERPT_BYTES == 4 * KIB),
         ("Lists", "1 to 100, default 50", (pages.HIGHEST_LIMIT, pages.DEFAULT_LIMIT) == (100, 50)),
         ("Lists", "hold for 24 hours", cursors.VALID_FOR_MS == DAY_MS),

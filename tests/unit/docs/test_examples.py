@@ -104,6 +104,21 @@ def test_the_answer_is_as_shown() -> None:
     assert shape(answered) == shape(shown)
 
 
+def test_the_patch_is_accepted() -> None:
+    """The patch that the page shows changes what it names and removes what it has nulls for."""
+    api = ApiUnderTest()
+    job_id = api.create(deadline="PT1M", labels={"team": "infra"})["id"]
+    patched = api.patch(job_id, next(each for each in documents(page("docs/api.md")) if "tier" in each.get("labels", {})))
+    assert patched.status == 200, patched.text
+    assert (patched.json["labels"], patched.json["deadline"]) == ({"tier": "1"}, None)
+
+
+def test_the_preview_is_as_shown() -> None:
+    """The preview that the page asks for is answered as it shows, word for word."""
+    answered = ApiUnderTest().call("POST", "/v1/schedules/preview", shown_with("schedule", "from"))
+    assert answered.json == shown_with("occurrences")
+
+
 def test_the_run_is_as_shown() -> None:
     """The run that the page shows has the members of a real one, in their order."""
     api = ApiUnderTest()
