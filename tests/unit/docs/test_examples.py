@@ -108,7 +108,8 @@ def test_the_patch_is_accepted() -> None:
     """The patch that the page shows changes what it names and removes what it has nulls for."""
     api = ApiUnderTest()
     job_id = api.create(deadline="PT1M", labels={"team": "infra"})["id"]
-    patched = api.patch(job_id, next(each for each in documents(page("docs/api.md")) if "tier" in each.get("labels", {})))
+    (patch,) = [each for each in documents(page("docs/api.md")) if "tier" in each.get("labels", {})]
+    patched = api.patch(job_id, patch)
     assert patched.status == 200, patched.text
     assert (patched.json["labels"], patched.json["deadline"]) == ({"tier": "1"}, None)
 
