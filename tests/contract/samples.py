@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any
 
 from carillon.adapters.store_rules import due_job, due_run
-from carillon.domain.editing import Moment, cancel
+from carillon.domain.editing import cancel
 from carillon.domain.identity import RunKey, ulid
 from carillon.domain.job import (
     Definition,
@@ -22,6 +22,7 @@ from carillon.domain.job import (
 from carillon.domain.planning import DueJob, DueRun, Occurrence
 from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import Attempt, Run, RunState, SkippedBlock
+from carillon.domain.settling import Moment
 from carillon.ports import Claim, Confirmation, JobStore
 
 NOW_MS = 1_790_000_000_000

@@ -8,7 +8,6 @@ import pytest
 
 from carillon.adapters.memory.queues import MemoryDelivery, MemoryQueue
 from carillon.domain import editing
-from carillon.domain.editing import Moment
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Definition, HttpTarget, JobState, Lane, Priority
 from carillon.domain.messages import MessageKind, WorkMessage
@@ -16,6 +15,7 @@ from carillon.domain.outcomes import CallRequest, Failure, Outcome, answered
 from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import MOST_ATTEMPTS_LOST, Run, RunState
 from carillon.domain.schedule import Every, OneOff
+from carillon.domain.settling import Moment
 from carillon.receiver import verify
 from support.world import SECRET, START_MS, TENANT, World, dies, failure, status
 

@@ -10,11 +10,12 @@ import pytest
 from carillon.application.claim_send_confirm import Addressed
 from carillon.application.edit_job import Edit, EditJob
 from carillon.domain import editing
-from carillon.domain.editing import Edited, Moment
+from carillon.domain.editing import Edited
 from carillon.domain.job import Definition, JobState, MisfirePolicy, PlanningRules
 from carillon.domain.outcomes import CallRequest, Outcome, answered
 from carillon.domain.run import RunState
 from carillon.domain.schedule import Every, OneOff, Schedule, encode
+from carillon.domain.settling import Moment
 from carillon.ports import Clock, UnavailableError
 from support.world import DAY_MS, START_MS, TENANT, Fault, KilledError, World
 

@@ -8,10 +8,10 @@ from carillon.adapters.memory.control import MemoryShardLedger
 from carillon.application.edit_job import EditJob
 from carillon.application.replan import Move, Replan, ReplanCounts
 from carillon.domain import editing
-from carillon.domain.editing import MOST_REVISIONS
 from carillon.domain.instants import format_instant, parse_instant
 from carillon.domain.job import JobState, PlanningRules, Revision
 from carillon.domain.planning import UnreadableEntry, fire_time
+from carillon.domain.revisions import MOST_REVISIONS
 from carillon.domain.run import RunState
 from carillon.domain.schedule import CronSchedule, Every, OneOff
 from support.world import DAY_MS, TENANT, World, status

@@ -4,20 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from carillon.domain.editing import (
-    MOST_REVISIONS,
-    REVISIONS_KEPT_MS,
-    Edited,
-    JobFinishedError,
-    Moment,
-    NothingAheadError,
-    TooManyEditsError,
-    cancel,
-    change,
-    pause,
-    replan,
-    resume,
-)
+from carillon.domain.editing import Edited, JobFinishedError, NothingAheadError, cancel, change, pause, replan, resume
 from carillon.domain.instants import format_instant, parse_instant
 from carillon.domain.job import (
     Definition,
@@ -34,8 +21,10 @@ from carillon.domain.job import (
 )
 from carillon.domain.planning import window_offset
 from carillon.domain.retry import RetryPolicy
+from carillon.domain.revisions import MOST_REVISIONS, REVISIONS_KEPT_MS, TooManyEditsError
 from carillon.domain.run import RunState
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, decode, encode
+from carillon.domain.settling import Moment
 
 JOB_ID = "job_01JABCDEFGHJKMNPQRSTVWXYZ0"
 RETENTION_MS = 30 * 24 * 3600 * 1000

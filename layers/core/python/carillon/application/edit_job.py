@@ -8,8 +8,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from carillon.application.read_jobs import job_of_tenant
-from carillon.domain.editing import Edited, Moment, newest_revision, unsettled_from
+from carillon.domain.editing import Edited
 from carillon.domain.job import Definition
+from carillon.domain.revisions import newest_revision
+from carillon.domain.settling import Moment, unsettled_from
 from carillon.ports import JobStore, Renaming, RunStore, UnavailableError
 
 MOST_RACES = 10

@@ -10,10 +10,12 @@ from functools import partial
 from carillon.application.edit_job import EditJob
 from carillon.application.read_jobs import JobNotFoundError
 from carillon.application.run_records import RunRecords, facts
-from carillon.domain.editing import Edited, JobFinishedError, Moment, TooManyEditsError, pause
+from carillon.domain.editing import Edited, JobFinishedError, pause
 from carillon.domain.job import Definition, HttpTarget
 from carillon.domain.outcomes import TARGET_GONE
+from carillon.domain.revisions import TooManyEditsError
 from carillon.domain.run import Run
+from carillon.domain.settling import Moment
 from carillon.ports import UnavailableError, UnreadableItemError
 
 logger = logging.getLogger("carillon")

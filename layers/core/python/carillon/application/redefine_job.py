@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from carillon.application.create_job import NewJob, nothing_ahead
-from carillon.domain.editing import Edited, Moment, NothingAheadError, change
+from carillon.domain.editing import Edited, NothingAheadError, change
 from carillon.domain.job import Definition, Job
 from carillon.domain.schedule import Every, Schedule, ScheduleError, decode, encode
+from carillon.domain.settling import Moment
 
 
 def redefine(seen: Definition, wish: NewJob, at: Moment) -> Edited:

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 
 from carillon.application.edit_job import EditJob
 from carillon.application.read_jobs import JobNotFoundError, job_of_tenant
-from carillon.domain.editing import Edited, Moment, TooManyEditsError, replan
+from carillon.domain.editing import Edited, replan
 from carillon.domain.instants import LAST_INSTANT_MS
 from carillon.domain.job import Definition, JobState
 from carillon.domain.planning import DueEntry, DueJob, UnreadableEntry
 from carillon.domain.replanning import is_right_for_sure, last_planned, next_by_the_rules
+from carillon.domain.revisions import TooManyEditsError
 from carillon.domain.schedule import CronSchedule, ScheduleError, decode, encode
+from carillon.domain.settling import Moment
 from carillon.ports import Clock, DueIndex, JobStore, ShardLedger, UnavailableError, UnreadableItemError
 
 _LATEST_FIRE_MS = LAST_INSTANT_MS + 24 * 3600 * 1000

@@ -10,8 +10,9 @@ from carillon.application.edit_job import Edit, EditJob
 from carillon.application.read_jobs import GetJob, JobFilter, ListJobs
 from carillon.application.redefine_job import redefine
 from carillon.application.trigger_run import TriggerRun
-from carillon.domain.editing import Edited, Moment, cancel, pause, resume
+from carillon.domain.editing import Edited, cancel, pause, resume
 from carillon.domain.job import Definition, JobState
+from carillon.domain.settling import Moment
 from carillon.domain.targets import TargetPolicy
 from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.http_request import Answer, Request, require_json, require_merge_patch

@@ -13,7 +13,8 @@ from carillon.application.create_job import NoOccurrenceError
 from carillon.application.edit_job import RevisionMismatchError
 from carillon.application.read_jobs import JobNotFoundError
 from carillon.application.read_runs import RunNotFoundError
-from carillon.domain.editing import JobFinishedError, TooManyEditsError
+from carillon.domain.editing import JobFinishedError
+from carillon.domain.revisions import TooManyEditsError
 from carillon.entrypoint.cursors import BadCursorError
 from carillon.entrypoint.json_text import JsonError
 from carillon.ports import NameTakenError, UnavailableError
