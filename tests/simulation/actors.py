@@ -10,10 +10,12 @@ from carillon.adapters.memory.queues import MemoryDelivery
 from carillon.application.create_job import CreateJob, NewJob, ShardCount
 from carillon.application.edit_job import Edit, EditJob
 from carillon.domain import editing
-from carillon.domain.editing import Edited, JobFinishedError, Moment, NothingAheadError, TooManyEditsError
+from carillon.domain.editing import Edited, JobFinishedError, NothingAheadError
 from carillon.domain.identity import ulid
 from carillon.domain.job import Definition, HttpTarget, PlanningRules
+from carillon.domain.revisions import TooManyEditsError
 from carillon.domain.schedule import ScheduleError, encode
+from carillon.domain.settling import Moment
 from carillon.ports import NameTakenError, UnavailableError
 
 from .history import EditKind, History, Story

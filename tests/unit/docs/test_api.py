@@ -8,12 +8,12 @@ from carillon.application.authenticate import CACHED_FOR_MS
 from carillon.domain import headers, outcomes, retry, targets
 from carillon.domain.admission import LONGEST_PAUSE_RETRY_MS, PAUSE_RETRY_MS
 from carillon.domain.cron import LONGEST_EXPRESSION
-from carillon.domain.editing import MOST_REVISIONS, REVISIONS_KEPT_MS
 from carillon.domain.every import SHORTEST_INTERVAL_MS
 from carillon.domain.explaining.explanation import MOST_OCCURRENCES
 from carillon.domain.job import JobState
 from carillon.domain.outcomes import Failure
 from carillon.domain.retry import RetryPolicy
+from carillon.domain.revisions import MOST_REVISIONS, REVISIONS_KEPT_MS
 from carillon.domain.run import RunState
 from carillon.entrypoint import cursors, http_request, json_text, pages, problems
 from carillon.entrypoint.wire import documents, fields, jobs
