@@ -13,11 +13,20 @@ from typing import Any
 from carillon.ports import ClaimRefused, UnavailableError
 
 from .kernel import Kernel, KilledError
-from .plan import FAULTS, Plan, Spell, Strike, draws
+from .plan import FAULTS, Focus, Plan, Spell, Strike, draws
 
 NEVER = 1 << 62
 LONGEST_UNDISTURBED_MS = 3_000
-_WEIGHTS = {"crash_before": 3, "crash_after": 4, "down": 3, "lost": 5, "again": 5, "pause_before": 8, "pause_after": 8, "part": 5}
+_WEIGHTS = {
+    "crash_before": 3,
+    "crash_after": 4,
+    "down": 3,
+    "lost": 5,
+    "again": 5,
+    "pause_before": 8,
+    "pause_after": 8,
+    "part": 5,
+}
 _READS = frozenset({"get", "pages", "active", "highest", "list_newest"})
 _BATCHES = frozenset({"send", "claim_many", "confirm_many"})
 _FATES = ((True, True), (True, True), (True, False), (False, False))
@@ -34,9 +43,11 @@ class Gate:
         self._kernel = kernel
         self._trace = trace
         self._draw: Random = draws(f"faults {plan.seed}")
+        self._spell_draw: Random = draws(f"spells {plan.seed}")
         self._script = {strike.number: strike for strike in plan.script or ()}
         self._spells: list[Spell] = []
-        self._stop_at = NEVER
+        self._foci = () if plan.script is not None else plan.foci
+        self._is_quiet = False
         self._next = NEVER
         if plan.script is None and plan.fault_every:
             self._actions = [kind for kind in FAULTS if kind in plan.faults]
@@ -61,6 +72,7 @@ class Gate:
     def fall_quiet(self) -> None:
         """Nothing strikes any more."""
         self._next = self._look_at = NEVER
+        self._is_quiet = True
         self._spells.clear()
 
     # ---------------------------------------------------------------------------------------------------------- ports
@@ -84,13 +96,19 @@ class Gate:
         return SimpleNamespace(pages=pages, set_aside=self.gated("index", "set_aside", real.set_aside))
 
     def gated(self, name: str, method: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        focus = next((one for one in self._foci if one.step == f"{name}.{method}"), None)
+
         def call(*args: object, **options: object) -> object:
             self.count += 1
             if self.count < self._look_at:
                 return real(*args, **options)
             return self._look(name, method, partial(real, *args, **options))
 
-        return call
+        def hot_call(*args: object, **options: object) -> object:
+            self.count += 1
+            return self._look(name, method, partial(real, *args, **options), focus)
+
+        return call if focus is None else hot_call
 
     def suspend(self, duration_ms: int) -> None:
         """Let the others act; whoever was killed meanwhile does not wake up."""
@@ -105,13 +123,15 @@ class Gate:
     def _plan_next(self) -> None:
         self._next = self.count + 1 + int(self._draw.expovariate(1 / self._plan.fault_every))
 
-    def _look(self, name: str, method: str, real: partial[Any]) -> Any:
+    def _look(self, name: str, method: str, real: partial[Any], focus: Focus | None = None) -> Any:
         for spell in self._spells:
-            if spell.what == name and self._draw.random() < spell.share:
+            if spell.what == name and self._spell_draw.random() < spell.share:
                 self._kernel.current.is_healthy = False
-                if method not in _READS and self._draw.random() < 0.5:  # noqa: PLR2004 - a coin
+                if method not in _READS and self._spell_draw.random() < 0.5:  # noqa: PLR2004 - a coin
                     real()
                 raise UnavailableError(f"{name} is down")
+        if focus and not self._is_quiet and self._draw.random() < focus.share:
+            return self._strike(self._focused(focus), name, method, real)
         if self.count < self._next:
             return real()
         strike = self._script.get(self.count) or self._drawn(method)
@@ -134,6 +154,10 @@ class Gate:
         amount = self._pause_ms() if "pause" in action or action == "again" else self._draw.randrange(1, 1 << 30)
         return Strike(self.count, action, amount)
 
+    def _focused(self, focus: Focus) -> Strike:
+        is_pause = "pause" in focus.action
+        return Strike(self.count, focus.action, self._draw.randrange(focus.most_ms if is_pause else 1 << 30))
+
     def _pause_ms(self) -> int:
         kind = self._draw.random()
         longest = 50 if kind < 0.5 else 3_000 if kind < 0.75 else 45_000 if kind < 0.92 else 600_000  # noqa: PLR2004 - shares
@@ -145,7 +169,9 @@ class Gate:
         if strike.action not in ("pause_before", "pause_after") or strike.amount > LONGEST_UNDISTURBED_MS:
             actor.is_healthy = False
         if self._trace:
-            self._trace("FAULT", f"{actor}", f"{strike.action} {strike.amount} at {name}.{method} (call {strike.number})")
+            self._trace(
+                "FAULT", f"{actor}", f"{strike.action} {strike.amount} at {name}.{method} (call {strike.number})"
+            )
         match strike.action:
             case "crash_before":
                 raise KilledError

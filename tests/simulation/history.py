@@ -12,13 +12,14 @@ from carillon.domain.schedule import Schedule
 
 
 class EditKind(StrEnum):
-    """What a client asked for."""
+    """What a client asked for. A trigger asks for a run and edits nothing."""
 
     PAUSE = "pause"
     RESUME = "resume"
     CATCH_UP = "resume with catch-up"
     CHANGE = "change"
     CANCEL = "cancel"
+    TRIGGER = "trigger"
 
 
 @dataclass(frozen=True, slots=True)

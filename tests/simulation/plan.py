@@ -86,12 +86,23 @@ class Strike:
 
 
 @dataclass(frozen=True, slots=True)
+class Focus:
+    """A step at which a fault strikes again and again: which, at what share of its calls, how long at most (ms)."""
+
+    step: str
+    action: str
+    share: float
+    most_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Everything that decides a run. Durations in ms; shares in [0, 1].
 
     Attributes:
         faults: which faults may strike.
         fault_every: one of so many calls of ports is struck, on average; 0: none.
+        foci: steps that are struck more often.
         script: the very strikes, instead of random ones.
         quiet_ms: from this instant on (true clock) nothing is struck any more.
     """
@@ -117,6 +128,7 @@ class Plan:
     is_calm: bool = False
     faults: tuple[str, ...] = ()
     fault_every: int = 0
+    foci: tuple[Focus, ...] = ()
     script: tuple[Strike, ...] | None = None
     quiet_ms: int = 0
     spells: tuple[Spell, ...] = ()
@@ -146,6 +158,35 @@ FAULTS = (
 after a lost answer); suspension before or after it; some entries of a batch only."""
 
 
+_HOT_STEPS = (
+    ("jobs.replace", "pause_before"),
+    ("runs.list_newest", "pause_after"),
+    ("jobs.get", "pause_after"),
+    ("runs.save", "pause_before"),
+    ("runs.save", "lost"),
+    ("runs.save", "crash_after"),
+    ("queues.send", "pause_before"),
+    ("queues.send", "pause_after"),
+    ("queues.send", "part"),
+    ("queues.send", "crash_after"),
+    ("jobs.claim_many", "pause_after"),
+    ("jobs.claim_many", "crash_after"),
+    ("jobs.confirm_many", "part"),
+    ("runs.leave_index", "pause_before"),
+    ("leases.take", "pause_after"),
+    ("leases.renew", "pause_before"),
+    ("delivery.delete", "crash_before"),
+)
+"""Between which steps the protocol has its windows: there, suspensions and deaths tell most."""
+
+_HOT_PAIRS = (
+    (Focus("jobs.replace", "pause_before", 0.8, 5_000), Focus("runs.save", "crash_after", 0.15)),
+    (Focus("queues.send", "pause_after", 0.1, 20_000), Focus("jobs.replace", "pause_before", 0.5, 3_000)),
+    (Focus("jobs.claim_many", "pause_after", 0.1, 20_000), Focus("runs.list_newest", "pause_after", 0.5, 3_000)),
+    (Focus("queues.send", "part", 0.2), Focus("jobs.confirm_many", "pause_after", 0.1, 60_000)),
+)
+
+
 def plan_of(seed: int) -> Plan:
     """The plan of a seed."""
     return _Drawing(seed).plan()
@@ -157,9 +198,9 @@ class _Drawing:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._draw = draws(f"plan {seed}")
-        self._length_ms = self._pick((60, 120, 180, 300, 600, 1_200)) * SECOND_MS
+        self._length_ms = self._pick((60, 120, 300, 600, 1_200, 1_800)) * SECOND_MS
         self._zone, self._start_ms = self._place()
-        self._budget = self._pick((150, 400, 800, 1_500))
+        self._budget = self._pick((500, 1_500, 3_000, 4_000))
 
     def _pick(self, choices: tuple) -> object:  # type: ignore[type-arg]
         return self._draw.choice(choices)
@@ -217,12 +258,21 @@ class _Drawing:
             invocations_end=self._chance(0.5),
             faults=kinds,
             fault_every=self._pick((20, 60, 200, 600)) if kinds else 0,
+            foci=self._foci(),
             quiet_ms=self._instant(0.6),
             spells=self._spells(),
             thefts_ms=tuple(self._instant() for _ in range(self._pick((0, 0, 3)))),
-            restore_ms=self._instant() if self._chance(0.1) else None,
+            restore_ms=self._instant() if self._chance(0.2) else None,
             redeliveries_ms=tuple(self._instant() for _ in range(self._pick((0, 5, 30)))),
-            regroup_at_ms=self._instant() if self._chance(0.15) else None,
+            regroup_at_ms=self._instant() if self._chance(0.25) else None,
+        )
+
+    def _foci(self) -> tuple[Focus, ...]:
+        if self._chance(0.2):
+            return self._pick(_HOT_PAIRS)
+        return tuple(
+            Focus(*self._pick(_HOT_STEPS), self._pick((0.02, 0.1, 0.5)), self._pick((30, 2_000, 15_000, 100_000)))
+            for _ in range(self._pick((0, 1, 2)))
         )
 
     def _skews(self, count: int, most_ms: int) -> tuple[int, ...]:
@@ -241,12 +291,12 @@ class _Drawing:
 
     def _jobs(self, *, is_calm: bool) -> tuple[JobPlan, ...]:
         jobs: list[JobPlan] = []
-        for number in range(self._draw.randint(1, 10)):
+        for number in range(self._draw.randint(1, 12)):
             job = self._job(number)
             if is_calm:  # a worker that dies takes its neighbours down
                 job = replace(job, target=replace(job.target, kills=0.0))
             expected = job.schedule.count(self._start_ms, self._start_ms + self._length_ms)
-            if expected <= self._budget:
+            if 0 < expected <= self._budget:
                 self._budget -= expected
                 jobs.append(job)
         return tuple(jobs)
@@ -300,7 +350,12 @@ class _Drawing:
         zone = self._zone if self._chance(0.8) else "UTC"
         try:
             return CronSchedule(
-                self._pick(_CRONS), zone, self._pick(("shift", "skip")), self._pick(("first", "last", "both")), None, end_ms
+                self._pick(_CRONS),
+                zone,
+                self._pick(("shift", "skip")),
+                self._pick(("first", "last", "both")),
+                None,
+                end_ms,
             )
         except ScheduleError:
             return Every(MINUTE_MS, at_ms, None, end_ms)
@@ -308,16 +363,16 @@ class _Drawing:
     def _edits(self, jobs: tuple[JobPlan, ...]) -> tuple[EditPlan, ...]:
         if not jobs:
             return ()
-        count = self._pick((0, 0, 1, 3, 6, 20))
+        count = self._pick((0, 1, 3, 8, 20))
         edits = [self._edit(self._pick(jobs)) for _ in range(count)]
         return tuple(sorted(edits, key=lambda edit: edit.at_ms))
 
     def _edit(self, job: JobPlan) -> EditPlan:
         at_ms = job.at_ms + self._draw.randrange(max(self._start_ms + self._length_ms - job.at_ms, 1))
-        if self._chance(0.3):  # close to an occurrence, where it hurts
+        if self._chance(0.5):  # close to an occurrence, where it hurts
             nominal = job.schedule.next_after(at_ms)
             at_ms = at_ms if nominal is None else nominal + self._draw.randint(-1_500, 1_500)
-        kind = self._draw.choices(tuple(EditKind), (30, 20, 15, 30, 7))[0]
+        kind = self._draw.choices(tuple(EditKind), (30, 20, 15, 30, 7, 10))[0]
         changes = kind is EditKind.CHANGE
         return EditPlan(
             job=job.number,

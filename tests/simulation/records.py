@@ -51,6 +51,8 @@ def record_violations(story: Story, bounds: Bounds) -> Iterator[str]:
     for run in story.records.values():
         if run.block is not None:
             yield from _spread(run, expected, covered)
+        elif run.key.is_manual:
+            yield from _wrong_manual_end(story, run)
     yield from _missing(story, expected, covered)
     for one in covered.values():
         yield from _wrong_end(story, one, bounds)
@@ -130,6 +132,14 @@ def _wrong_end(story: Story, one: _Covered, bounds: Bounds) -> Iterator[str]:
         yield f"wrong end: {name} is {run.state} ({run.reason}) in a pause"
     yield from _wrong_decision(story, one)
     yield from _wrong_start(story, one, bounds)
+
+
+def _wrong_manual_end(story: Story, run: Run) -> Iterator[str]:
+    """A run by hand ignores pause, misfire and deadline; only a cancel ends it unstarted."""
+    if not run.state.has_ended:
+        yield f"not ended: {run.key.name} is {run.state}"
+    elif run.state is RunState.SKIPPED or (run.state is RunState.CANCELLED and story.state is not JobState.CANCELLED):
+        yield f"wrong end: {run.key.name} is {run.state} ({run.reason})"
 
 
 def _has_edit(story: Story, kind: EditKind, nominal: int) -> bool:

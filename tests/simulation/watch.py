@@ -14,7 +14,7 @@ from .history import Edit, History
 
 
 class WatchedState(MemoryState):
-    """The tables; `due_at` is what an index without lag would show: the fire time of each entry."""
+    """The tables; `due_at` is what an index without lag would show: the fire time and the shard of each entry."""
 
     def __init__(
         self, clock: Clock, history: History, acting: Callable[[], Any], trace: Callable[..., None] | None
@@ -23,14 +23,16 @@ class WatchedState(MemoryState):
         self.acting = acting
         self.history = history
         self.trace = trace
-        self.due_at: dict[ItemKey, int] = {}
+        self.due_at: dict[ItemKey, tuple[int, int]] = {}
 
     def put_run(self, run: Run) -> None:
         """Store a run, if that is legal for what is stored."""
         before = self.runs[run.key.job_id].get(run.key.name)
         super().put_run(run)
         if self.trace:
-            self.trace("run", run.key.run_id, f"{run.state} rev={run.rev} attempt={run.attempt} wait={run.wait}", run.reason)
+            self.trace(
+                "run", run.key.run_id, f"{run.state} rev={run.rev} attempt={run.attempt} wait={run.wait}", run.reason
+            )
         if before is None:
             self.history.stories[run.key.job_id].born[run.key.name] = self.acting().knows_as_of(self.history)
         wrong = _wrong_run(before, run) or self._early(before, run)
@@ -62,7 +64,7 @@ class WatchedState(MemoryState):
         if after is None:
             self.due_at.pop(key, None)
         else:
-            self.due_at[key] = after.next_fire_time
+            self.due_at[key] = (after.next_fire_time, after.shard)
 
 
 def _wrong_run(before: Run | None, run: Run) -> str | None:

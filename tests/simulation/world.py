@@ -38,6 +38,9 @@ MOST_QUIET_MS = 4 * 3600 * 1000
 """So long after the load and the faults, all must have ended."""
 
 PROMPT_MS = 5_000
+IDLE_SHARE = 0.1
+"""Of the ticks that would find nothing, so many are carried out: an index that lags may show something to them."""
+
 HEALTHY_SKEW_MS = 35_000
 SHORT = ExecutionTiming()
 LONG = ExecutionTiming(visibility_ms=60_000, call_limit_ms=840_000, hide_first=True)
@@ -296,8 +299,9 @@ class World:
             kernel.at(now_ms + plan.tick_ms, self._tick)
             return
         self._end_jobs()
-        due_ms = min(self.state.due_at.values(), default=None)
-        if due_ms is not None:
+        earliest = min(self.state.due_at.values(), default=None)
+        if earliest is not None:
+            due_ms, _ = earliest
             if due_ms <= now_ms + plan.look_ahead_ms + 30_000:
                 self._tick_now()
                 kernel.at(now_ms + plan.tick_ms, self._tick)
@@ -313,8 +317,11 @@ class World:
             self._take_ticks()
             return
         for dispatcher in {id(d): d for d in self.draw.choices(self._dispatchers, k=2)}.values():
+            by_ms = dispatcher.clock.now_ms() + self.plan.look_ahead_ms
+            busy = {shard % dispatcher.groups for at_ms, shard in self.state.due_at.values() if at_ms <= by_ms}
             for group in range(dispatcher.groups):
-                self.kernel.at(self.kernel.now, partial(self._dispatch, dispatcher, group))
+                if group in busy or self.draw.random() < IDLE_SHARE:
+                    self.kernel.at(self.kernel.now, partial(self._dispatch, dispatcher, group))
             if self.draw.random() < 0.8:  # noqa: PLR2004 - a share
                 return
 

@@ -1,0 +1,114 @@
+"""Making a failing plan small: fewer jobs, edits and faults, a simpler stage, as long as it fails in the same way."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from .checker import violations
+from .plan import Plan
+from .world import World
+
+MOST_TRIES = 600
+"""Runs that one shrinking may cost."""
+
+_SIMPLER: tuple[dict[str, Any], ...] = (
+    {"regroup_at_ms": None},
+    {"restore_ms": None},
+    {"ticks_by_queue": False},
+    {"dispatcher_skews_ms": (0,)},
+    {"worker_skews_ms": (0,)},
+    {"client_skews_ms": (0,)},
+    {"lag_ms": 0},
+    {"shards": 1, "groups": 1},
+    {"page_size": 1_000},
+    {"most_receives": 1_000},
+    {"batch": 1},
+    {"poll_ms": 1},
+    {"invocations_end": True},
+    {"look_ahead_ms": 0},
+    {"tick_ms": 1_000},
+)
+_LISTS = ("spells", "thefts_ms", "redeliveries_ms", "edits", "jobs", "script")
+
+
+def kinds_of(found: Sequence[str]) -> set[str]:
+    """The rules that violations break."""
+    return {line.partition(":")[0] for line in found}
+
+
+def shrink(plan: Plan) -> tuple[Plan, list[str]]:
+    """The smallest plan found that breaks a rule which the given one breaks, and its violations."""
+    world = World(plan)
+    found = violations(world.run())
+    return _Shrinking(kinds_of(found)).shrink(replace(plan, script=tuple(world.gate.struck)), found)
+
+
+class _Shrinking:
+    def __init__(self, kinds: set[str]) -> None:
+        self._kinds = kinds
+        self._tries = 0
+        self._found: list[str] = []
+
+    def shrink(self, plan: Plan, found: list[str]) -> tuple[Plan, list[str]]:
+        self._found = found
+        before = None
+        while plan != before and self._tries < MOST_TRIES:
+            before = plan
+            for name in _LISTS:
+                plan = self._fewer(plan, name)
+            for simpler in _SIMPLER:
+                plan = self._if_it_fails(plan, replace(plan, **simpler))
+            plan = self._shorter(plan)
+        return plan, self._found
+
+    def _if_it_fails(self, plan: Plan, candidate: Plan) -> Plan:
+        if candidate == plan or self._tries >= MOST_TRIES:
+            return plan
+        self._tries += 1
+        found = [line for line in violations(World(candidate).run()) if line.partition(":")[0] in self._kinds]
+        if not found:
+            return plan
+        self._found = found
+        return candidate
+
+    def _fewer(self, plan: Plan, name: str) -> Plan:
+        size = max(len(getattr(plan, name)) // 2, 1)
+        while size and getattr(plan, name):
+            items = getattr(plan, name)
+            for kept in _without_chunks(items, size):
+                smaller = self._if_it_fails(plan, replace(plan, **{name: kept}))
+                if smaller is not plan:
+                    plan = smaller
+                    break
+            else:
+                size //= 2
+        return plan
+
+    def _shorter(self, plan: Plan) -> Plan:
+        return self._if_it_fails(plan, replace(plan, length_ms=plan.length_ms * 2 // 3))
+
+
+def _without_chunks(items: Sequence[Any], size: int) -> Iterator[tuple[Any, ...]]:
+    for start in range(0, len(items), size):
+        yield (*items[:start], *items[start + size :])
+
+
+def described(plan: Plan, told: Callable[[str], None]) -> None:
+    """Tell a plan, one fact a line, instants in seconds from the start."""
+    told(f"seed {plan.seed}, {plan.length_ms / 1000:g} s, {plan.groups} groups, {plan.shards} shards")
+    for name in ("look_ahead_ms", "page_size", "tick_ms", "lag_ms", "batch", "most_receives", "ticks_by_queue"):
+        told(f"  {name} = {getattr(plan, name)}")
+    for name in ("dispatcher_skews_ms", "worker_skews_ms", "client_skews_ms"):
+        told(f"  {name} = {getattr(plan, name)}")
+    for job in plan.jobs:
+        told(f"  {_at(plan, job.at_ms)} create {job}")
+    for edit in plan.edits:
+        told(f"  {_at(plan, edit.at_ms)} {edit}")
+    for spell in plan.spells:
+        told(f"  {_at(plan, spell.from_ms)} {spell}")
+    for strike in plan.script or ():
+        told(f"  {strike}")
+
+
+def _at(plan: Plan, instant_ms: int) -> str:
+    return f"{(instant_ms - plan.start_ms) / 1000:9.3f}"
