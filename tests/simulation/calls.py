@@ -80,10 +80,17 @@ def _may_be_dead(story: Story, run: Run, call: Call | None, bounds: Bounds) -> b
         case "attempts_exhausted":
             return run.attempt == story.max_attempts
         case "worker_lost":
-            return run.attempts[-1].error == "worker_lost" and (run.attempt == story.max_attempts or lost == MOST_ATTEMPTS_LOST)
+            return run.attempts[-1].error == "worker_lost" and (
+                run.attempt == story.max_attempts or lost == MOST_ATTEMPTS_LOST
+            )
         case "undeliverable":
             return bounds.gives_up
-    return run.reason in PERMANENT and call is not None and call.status is not None and call.status not in RETRYABLE_STATUSES
+    return (
+        run.reason in PERMANENT
+        and call is not None
+        and call.status is not None
+        and call.status not in RETRYABLE_STATUSES
+    )
 
 
 # -------------------------------------------------------------------------------------------------- the rules of the job

@@ -134,7 +134,9 @@ class History:
 
     def occurrences(self) -> int:
         """How many occurrences have a record, those in blocks included."""
-        return sum(run.block.count if run.block else 1 for story in self.stories.values() for run in story.records.values())
+        return sum(
+            run.block.count if run.block else 1 for story in self.stories.values() for run in story.records.values()
+        )
 
     def digest(self) -> str:
         """A hash of everything that clients, targets and records saw."""

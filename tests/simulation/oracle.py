@@ -73,8 +73,7 @@ class _Walk:
             case EditKind.CHANGE:
                 self._change(edit)
             case EditKind.CANCEL:
-                if not self._is_paused:
-                    self._close(edit.at_ms)
+                self._close(edit.at_ms, is_skipped=self._is_paused)
                 self._has_ended = True
 
     def _change(self, edit: Edit) -> None:

@@ -17,7 +17,7 @@ from carillon.application.claim_send_confirm import ClaimSendConfirm
 from carillon.application.edit_job import EditJob
 from carillon.application.execute_run import ExecuteRun
 from carillon.application.run_records import RunRecords
-from carillon.domain import admission, editing
+from carillon.domain import admission, editing, settling
 from carillon.domain.admission import Drop, PutBack
 from carillon.domain.job import JobSpec, JobState
 from carillon.domain.run import Run, RunState
@@ -150,7 +150,10 @@ def only_the_first_page_is_read() -> Iterator[None]:
     def once(self: Any, found: Any) -> None:
         self._sweep(found)
 
-    with patch.object(dispatch_group.DispatchGroup, "pages", first_page), patch.object(dispatch_group._Tenure, "work", once):
+    with (
+        patch.object(dispatch_group.DispatchGroup, "pages", first_page),
+        patch.object(dispatch_group._Tenure, "work", once),
+    ):
         yield
 
 
@@ -307,14 +310,14 @@ def an_edit_leaves_the_version() -> Iterator[None]:
 @plant
 def no_segment_is_left() -> Iterator[None]:
     """What is due of the old schedule is forgotten by an edit."""
-    with patch.object(editing, "_segment", lambda _job, _at: None):
+    with patch.object(editing, "segment_of", lambda _job, _at: None):
         yield
 
 
 @plant
 def nothing_is_settled() -> Iterator[None]:
     """A pause or a cancel forgets what is due."""
-    with patch.object(editing, "_settled", lambda *_: ()):
+    with patch.object(settling, "_settled", lambda *_: ()):
         yield
 
 
@@ -355,7 +358,6 @@ def the_planned_are_not_counted() -> Iterator[None]:
 @plant
 def claims_in_flight_are_summed_up() -> Iterator[None]:
     """A pause sums up what a dispatcher may have sent."""
-    settled = _original(editing, "_settled")
-    with patch.object(editing, "_settling", lambda *args: (settled(*args), None)):
+    settled = _original(settling, "_settled")
+    with patch.object(editing, "settling", lambda *args: (settled(*args), None)):
         yield
-

@@ -158,7 +158,9 @@ def _may_be_skipped(story: Story, one: _Covered, bounds: Bounds) -> bool:
         case "misfire":
             last = one.nominal if run.block is None else run.block.last
             phase = _known_phase(story, run, last) or one.phase
-            return not one.phase.is_skipped and _was_missed_by_policy(story, phase, last, run.created_at + bounds.skew_ms)
+            return not one.phase.is_skipped and _was_missed_by_policy(
+                story, phase, last, run.created_at + bounds.skew_ms
+            )
     return False
 
 
@@ -170,7 +172,9 @@ def _offsets(story: Story) -> set[int]:
 
 def _kept(story: Story) -> int:
     rules = story.rules
-    return {MisfirePolicy.SKIP: 0, MisfirePolicy.FIRE_ONCE: 1, MisfirePolicy.FIRE_ALL: rules.max_catch_up}[rules.misfire]
+    return {MisfirePolicy.SKIP: 0, MisfirePolicy.FIRE_ONCE: 1, MisfirePolicy.FIRE_ALL: rules.max_catch_up}[
+        rules.misfire
+    ]
 
 
 def _was_missed_by_policy(story: Story, phase: Phase, nominal: int, by_ms: int) -> bool:

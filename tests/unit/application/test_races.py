@@ -250,3 +250,17 @@ def test_what_came_behind_a_refused_message_is_not_decided_anew() -> None:
     edit(world, job_id, to_schedule(Every(3_600_000, START_MS)))
     world.run_until(START_MS + 100_000)
     assert [run.state for run in world.history(job_id)][:15] == [RunState.SUCCEEDED] * 15
+
+
+def test_the_time_of_a_pause_that_ends_in_a_cancel_is_recorded() -> None:
+    """What a paused job would have run until it is cancelled is one record of skipped occurrences."""
+    world = World()
+    job_id = world.create(Every(10_000, START_MS + 10_000))
+    world.run_until(START_MS + 15_000)
+    edit(world, job_id, editing.pause)
+    world.clock.set(START_MS + 45_000)
+    edit(world, job_id, editing.cancel)
+    _ran, summary = world.history(job_id)
+    assert (summary.state, summary.reason) == (RunState.SKIPPED, "paused")
+    assert summary.block is not None
+    assert (summary.block.count, summary.block.last) == (3, START_MS + 40_000)

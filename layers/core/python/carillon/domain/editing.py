@@ -107,7 +107,7 @@ def change(seen: Definition, wanted: Definition, at: Moment) -> Edited:
 def cancel(seen: Definition, at: Moment) -> Edited:
     """Cancel a job; cancelling a cancelled one changes nothing.
 
-    What is due at or before the cancel still ends in a record; nothing later exists.
+    What is due at or before the cancel still ends in a record, the time of a pause in one for all; nothing later exists.
     """
     if seen.job.state is JobState.CANCELLED:
         return Edited(seen)
@@ -117,6 +117,8 @@ def cancel(seen: Definition, at: Moment) -> Edited:
         expires_at=expiry_seconds(at.now_ms, at.retention_ms),
     )
     records, segment = settling(seen.job, at, RunState.CANCELLED, "job_cancelled")
+    if seen.job.state is JobState.PAUSED:
+        records = paused_time(seen.job, decode(seen.job.schedule), paused_since(seen), at)
     return Edited(revised(seen.spec, job, RevisionKind.CANCELLED, at.now_ms, forced=True), records, segment)
 
 
