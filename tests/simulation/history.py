@@ -87,10 +87,12 @@ class Story:
     edits: list[Edit] = field(default_factory=list)
     records: Mapping[str, Run] = field(default_factory=dict)
     state: JobState | None = None
-    decided: dict[int, int] = field(default_factory=dict)
-    """As of which instant each occurrence was first sent, by nominal time."""
+    decided: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """As of which instant each occurrence was first sent, and when it was due, by nominal time."""
     born: dict[str, int] = field(default_factory=dict)
     """As of which event the writer of each record knew the job, by the record's name."""
+    written: dict[str, int] = field(default_factory=dict)
+    """At which event each record was first written, by its name."""
 
     def known_at(self, seq: int) -> int:
         """How many of the edits were stored by an event."""

@@ -45,12 +45,12 @@ def record_violations(story: Story, bounds: Bounds) -> Iterator[str]:
     for nominal, run in singles.items():
         phase = _in_limbo(story, run, expected.get(nominal))
         if phase is not None:
-            covered[nominal] = _Covered(nominal, phase, run, is_limbo=nominal not in expected)
+            covered[nominal] = _Covered(nominal, phase, run, is_limbo=phase is not expected.get(nominal))
         else:
             yield f"extra record: {run.key.name} {run.state} ({run.reason})"
     for run in story.records.values():
         if run.block is not None:
-            yield from _spread(run, expected, covered)
+            yield from _spread(story, run, expected, covered)
         elif run.key.is_manual:
             yield from _wrong_manual_end(story, run)
     yield from _missing(story, expected, covered)
@@ -72,7 +72,7 @@ def _known_phase(story: Story, run: Run, nominal: int) -> Phase | None:
     return next((phase for phase in known if not phase.is_skipped and phase.has(nominal)), None)
 
 
-def _spread(run: Run, expected: dict[int, Phase], covered: dict[int, _Covered]) -> Iterator[str]:
+def _spread(story: Story, run: Run, expected: dict[int, Phase], covered: dict[int, _Covered]) -> Iterator[str]:
     """Lay a block over the occurrences that it stands for."""
     block = run.block
     assert block
@@ -81,7 +81,10 @@ def _spread(run: Run, expected: dict[int, Phase], covered: dict[int, _Covered]) 
         yield f"extra record: block {run.key.name} ends where no occurrence is"
         return
     inside = [nominal for nominal in phase.nominal_times() if block.first <= nominal <= block.last]
-    open_ones = [nominal for nominal in inside if nominal not in covered]
+    written = story.written.get(run.key.name, 0)
+    open_ones = [
+        nominal for nominal in inside if nominal not in covered or _woke_up_later(story, covered[nominal], written)
+    ]
     if len(open_ones) != block.count or not open_ones or (open_ones[0], open_ones[-1]) != (block.first, block.last):
         with_own = [covered[nominal].run.key.name for nominal in inside if nominal in covered]
         yield (
@@ -89,7 +92,12 @@ def _spread(run: Run, expected: dict[int, Phase], covered: dict[int, _Covered]) 
             f"{len(open_ones)} of {len(inside)} are open; have their own: {with_own[:5]}"
         )
     for nominal in open_ones:
-        covered[nominal] = _Covered(nominal, phase, run)
+        covered.setdefault(nominal, _Covered(nominal, phase, run))
+
+
+def _woke_up_later(story: Story, one: _Covered, seq: int) -> bool:
+    """Whether a run was begun after an event by a worker that had read the job before the edit which takes it out."""
+    return one.is_limbo and one.run.block is None and story.written.get(one.run.key.name, 0) > seq
 
 
 def _missing(story: Story, expected: dict[int, Phase], covered: dict[int, _Covered]) -> Iterator[str]:
@@ -151,7 +159,8 @@ def _may_be_skipped(story: Story, one: _Covered, bounds: Bounds) -> bool:
     run = one.run
     match run.reason:
         case "paused":
-            return one.phase.is_skipped or _has_edit(story, EditKind.PAUSE, one.nominal)
+            is_due = _has_edit(story, EditKind.PAUSE, one.nominal)
+            return one.phase.is_skipped or is_due or _precedes_a_run_of_a_pause(story, one.nominal)
         case "deadline":
             by_ms = one.nominal + min(_offsets(story)) + (story.deadline_ms or 0)
             return story.deadline_ms is not None and (run.ended_at or 0) > by_ms
@@ -162,6 +171,16 @@ def _may_be_skipped(story: Story, one: _Covered, bounds: Bounds) -> bool:
                 story, phase, last, run.created_at + bounds.skew_ms
             )
     return False
+
+
+def _precedes_a_run_of_a_pause(story: Story, nominal: int) -> bool:
+    """Whether a later occurrence ran in the same pause, because its worker had read the job before."""
+    before = [edit.seq for edit in story.edits if edit.kind is EditKind.PAUSE and edit.at_ms < nominal]
+    return any(
+        run.scheduled_for > nominal and story.born.get(name, 0) < seq
+        for seq in before
+        for name, run in story.records.items()
+    )
 
 
 def _offsets(story: Story) -> set[int]:
@@ -179,20 +198,18 @@ def _kept(story: Story) -> int:
 
 def _was_missed_by_policy(story: Story, phase: Phase, nominal: int, by_ms: int) -> bool:
     """Whether an occurrence, and as many newer ones as the policy keeps, had been missed by an instant."""
+    return _was_skippable(story, phase, nominal, by_ms - offset_of(story.job_id, phase.window_ms))
+
+
+def _was_skippable(story: Story, phase: Phase, nominal: int, by_nominal_ms: int) -> bool:
     newest_kept = next(islice(phase.schedule.between(nominal - 1, phase.until_ms), _kept(story), None), None)
-    return newest_kept is not None and _is_missed(story, phase, newest_kept, by_ms)
-
-
-def _is_missed(story: Story, phase: Phase, nominal: int, by_ms: int) -> bool:
-    return nominal + offset_of(story.job_id, phase.window_ms) + story.rules.misfire_grace_ms < by_ms
+    return newest_kept is not None and newest_kept + story.rules.misfire_grace_ms < by_nominal_ms
 
 
 def _wrong_decision(story: Story, one: _Covered) -> Iterator[str]:
     """An occurrence that was sent although the policy skips it, as of the instant of its first decision."""
-    decided_at = story.decided.get(one.nominal)
-    if decided_at is None or not _is_missed(story, one.phase, one.nominal, decided_at):
-        return
-    if _was_missed_by_policy(story, one.phase, one.nominal, decided_at):
+    decided_at, due_ms = story.decided.get(one.nominal, (0, one.nominal))
+    if _was_skippable(story, one.phase, one.nominal, decided_at - (due_ms - one.nominal)):
         yield f"wrong policy: {one.run.key.name} was sent as of {decided_at}, and {story.rules.misfire} skips it"
 
 

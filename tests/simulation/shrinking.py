@@ -8,7 +8,7 @@ from .checker import violations
 from .plan import Plan
 from .world import World
 
-MOST_TRIES = 600
+MOST_TRIES = 1_500
 """Runs that one shrinking may cost."""
 
 _SIMPLER: tuple[dict[str, Any], ...] = (
@@ -28,7 +28,7 @@ _SIMPLER: tuple[dict[str, Any], ...] = (
     {"look_ahead_ms": 0},
     {"tick_ms": 1_000},
 )
-_LISTS = ("spells", "thefts_ms", "redeliveries_ms", "edits", "jobs", "script")
+_LISTS = ("jobs", "redeliveries_ms", "spells", "thefts_ms", "script", "edits")
 
 
 def kinds_of(found: Sequence[str]) -> set[str]:

@@ -159,7 +159,7 @@ def every_of(history: History, policy: MisfirePolicy) -> None:
 def decided_late(history: History, policy: MisfirePolicy, *nominal: int) -> None:
     """These were sent as of an instant long after their time."""
     every_of(history, policy)
-    story(history).decided.update(dict.fromkeys(nominal, T + 200_000))
+    story(history).decided.update({at_ms: (T + 200_000, at_ms) for at_ms in nominal})
 
 
 BAD: list[tuple[str, str, Change]] = [

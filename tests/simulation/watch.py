@@ -34,7 +34,9 @@ class WatchedState(MemoryState):
                 "run", run.key.run_id, f"{run.state} rev={run.rev} attempt={run.attempt} wait={run.wait}", run.reason
             )
         if before is None:
-            self.history.stories[run.key.job_id].born[run.key.name] = self.acting().knows_as_of(self.history)
+            story = self.history.stories[run.key.job_id]
+            story.written[run.key.name] = self.history.next_seq()
+            story.born[run.key.name] = self.acting().knows_as_of(self.history)
         wrong = _wrong_run(before, run) or self._early(before, run)
         if wrong:
             self.history.broken.append(f"{run.key.run_id}: {wrong}")

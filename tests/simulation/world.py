@@ -372,7 +372,8 @@ class World:
             self._sent.append((message, lane, priority))
         if message.kind is MessageKind.FIRST:
             story = self.history.stories[message.key.job_id]
-            story.decided.setdefault(message.key.scheduled_for, self.jobs.decided_at[message.claim_id])
+            decided_at = self.jobs.decided_at[message.claim_id]
+            story.decided.setdefault(message.key.scheduled_for, (decided_at, message.due_ms))
 
     def _put(self, message: WorkMessage, lane: Lane, priority: Priority, delay_ms: int) -> None:
         name = queue_name(lane, priority)

@@ -13,7 +13,7 @@ from carillon.domain import editing
 from carillon.domain.editing import Edited
 from carillon.domain.job import Definition, JobState, MisfirePolicy, PlanningRules
 from carillon.domain.outcomes import CallRequest, Outcome, answered
-from carillon.domain.run import RunState
+from carillon.domain.run import RunState, SkippedBlock
 from carillon.domain.schedule import Every, OneOff, Schedule, encode
 from carillon.domain.settling import Moment
 from carillon.ports import Clock, UnavailableError
@@ -264,3 +264,23 @@ def test_the_time_of_a_pause_that_ends_in_a_cancel_is_recorded() -> None:
     assert (summary.state, summary.reason) == (RunState.SKIPPED, "paused")
     assert summary.block is not None
     assert (summary.block.count, summary.block.last) == (3, START_MS + 40_000)
+
+
+def test_a_catch_up_does_not_plan_again_what_ran_in_the_pause() -> None:
+    """A worker had read the job before the pause, and ran an occurrence behind it: the others are caught up, once."""
+    world = World(look_ahead_ms=5_000)
+    rules = PlanningRules(misfire=MisfirePolicy.FIRE_ONCE, misfire_grace_ms=1_000)
+    job_id = world.create(Every(1_000, START_MS), rules=rules)
+    world.clock.set(START_MS + 2_000)
+    world.dispatch()
+    world.clock.set(START_MS + 3_000)
+    (delivery,) = [one for one in world.receive() if "T141323" in one.body]
+    after_the_read(world, lambda: edit(world, job_id, editing.pause, now_ms=START_MS + 1_990))
+    assert world.handle(delivery)
+    world.clock.set(START_MS + 30_500)
+    edit(world, job_id, partial(editing.resume, catch_up=True))
+    world.run_until(START_MS + 31_000)
+    (skipped, ran, summary) = world.history(job_id)[:3]
+    assert (skipped.scheduled_for, skipped.reason) == (START_MS + 2_000, "paused")
+    assert (ran.scheduled_for, ran.state) == (START_MS + 3_000, RunState.SUCCEEDED)
+    assert summary.block == SkippedBlock(25, START_MS + 4_000, START_MS + 28_000)

@@ -73,9 +73,10 @@ def resume(seen: Definition, at: Moment, *, catch_up: bool) -> Edited:
     if job.state is not JobState.PAUSED:
         raise JobFinishedError
     schedule, since = decode(job.schedule), paused_since(seen)
-    from_ms = since if catch_up or isinstance(schedule, OneOff) else at.now_ms
-    planned = _planned_from(job, schedule.next_after(from_ms), at)
-    records = () if from_ms == since else paused_time(job, schedule, since, at)
+    # What a worker began all the same, with the job as it was before the pause, is not planned a second time.
+    until_ms = max(at.recorded, default=since) if catch_up or isinstance(schedule, OneOff) else at.now_ms
+    planned = _planned_from(job, schedule.next_after(until_ms), at)
+    records = paused_time(job, schedule, since, until_ms, at)
     return Edited(revised(seen.spec, planned, RevisionKind.DEFINED, at.now_ms), records)
 
 
@@ -118,7 +119,7 @@ def cancel(seen: Definition, at: Moment) -> Edited:
     )
     records, segment = settling(seen.job, at, RunState.CANCELLED, "job_cancelled")
     if seen.job.state is JobState.PAUSED:
-        records = paused_time(seen.job, decode(seen.job.schedule), paused_since(seen), at)
+        records = paused_time(seen.job, decode(seen.job.schedule), paused_since(seen), at.now_ms, at)
     return Edited(revised(seen.spec, job, RevisionKind.CANCELLED, at.now_ms, forced=True), records, segment)
 
 
@@ -150,7 +151,7 @@ def _rescheduled(seen: Definition, wanted: Definition, at: Moment) -> Edited:
 
 def _rescheduled_while_paused(seen: Definition, wanted: Definition, at: Moment) -> Edited:
     """The job stays paused. The paused time until now was the old schedule's, and is recorded as skipped."""
-    records = paused_time(seen.job, decode(seen.job.schedule), paused_since(seen), at)
+    records = paused_time(seen.job, decode(seen.job.schedule), paused_since(seen), at.now_ms, at)
     job = replace(wanted.job, version=seen.job.version + 1, generation=seen.job.generation + 1)
     return Edited(revised(wanted.spec, job, RevisionKind.PAUSED, at.now_ms), records)
 

@@ -87,15 +87,15 @@ def _recorded_of(schedule: Schedule, at: Moment) -> frozenset[int]:
     return frozenset(nominal for nominal in at.recorded if schedule.count(nominal - 1, nominal))
 
 
-def paused_time(job: Job, schedule: Schedule, since_ms: int, at: Moment) -> tuple[Run, ...]:
-    """One record of all that the schedule had in a pause."""
+def paused_time(job: Job, schedule: Schedule, since_ms: int, until_ms: int, at: Moment) -> tuple[Run, ...]:
+    """One record of all that the schedule had in a pause, or up to an instant in it (both epoch ms)."""
     recorded = _recorded_of(schedule, at)
     beyond = len(recorded) + 1
-    first_ms = next((n for n in schedule.between(since_ms, at.now_ms, beyond) if n not in recorded), None)
+    first_ms = next((n for n in schedule.between(since_ms, until_ms, beyond) if n not in recorded), None)
     if first_ms is None:
         return ()
-    last_ms = next(n for n in reversed(schedule.newest(since_ms, at.now_ms, beyond)) if n not in recorded)
-    count = schedule.count(since_ms, at.now_ms) - len(recorded)
+    last_ms = next(n for n in reversed(schedule.newest(since_ms, until_ms, beyond)) if n not in recorded)
+    count = schedule.count(since_ms, until_ms) - len(recorded)
     return (_record(job, SkippedBlock(count, first_ms, last_ms), at, RunState.SKIPPED, "paused"),)
 
 
