@@ -108,7 +108,7 @@ def change(seen: Definition, wanted: Definition, at: Moment) -> Edited:
 def cancel(seen: Definition, at: Moment) -> Edited:
     """Cancel a job; cancelling a cancelled one changes nothing.
 
-    What is due at or before the cancel still ends in a record, the time of a pause in one for all; nothing later exists.
+    What is due at or before it still ends in a record, the time of a pause in one for all; nothing later exists.
     """
     if seen.job.state is JobState.CANCELLED:
         return Edited(seen)
