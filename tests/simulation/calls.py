@@ -62,7 +62,7 @@ def _wrong_attempts(run: Run, calls: dict[int, Call], bounds: Bounds) -> Iterato
 
 def _wrong_outcome(story: Story, run: Run, calls: dict[int, Call], bounds: Bounds) -> Iterator[str]:
     call = calls.get(run.attempt)
-    is_success = call is not None and call.status is not None and 200 <= call.status < 300  # noqa: PLR2004 - HTTP
+    is_success = call is not None and call.status is not None and 200 <= call.status < 300
     name = f"{run.key.name} {run.state} ({run.reason})"
     if run.state is RunState.SUCCEEDED and not is_success:
         yield f"untrue: {name}, and the last call did not succeed"
@@ -93,7 +93,7 @@ def _may_be_dead(story: Story, run: Run, call: Call | None, bounds: Bounds) -> b
     )
 
 
-# -------------------------------------------------------------------------------------------------- the rules of the job
+# ---------------------------------------------------------------------------------------------- the rules of the job
 
 
 def _against_the_rules(story: Story, calls: Sequence[Call]) -> Iterator[str]:

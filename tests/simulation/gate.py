@@ -6,14 +6,16 @@ taken from a script. So a run can be repeated without some of its faults, which 
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from random import Random
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from carillon.ports import ClaimRefused, UnavailableError
 
 from .kernel import Kernel, KilledError
 from .plan import FAULTS, Focus, Plan, Spell, Strike, draws
+
+if TYPE_CHECKING:
+    from random import Random
 
 NEVER = 1 << 62
 LONGEST_UNDISTURBED_MS = 3_000
@@ -96,6 +98,7 @@ class Gate:
         return SimpleNamespace(pages=pages, set_aside=self.gated("index", "set_aside", real.set_aside))
 
     def gated(self, name: str, method: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        """A method of a port whose calls pass the gate."""
         focus = next((one for one in self._foci if one.step == f"{name}.{method}"), None)
 
         def call(*args: object, **options: object) -> object:
@@ -127,7 +130,7 @@ class Gate:
         for spell in self._spells:
             if spell.what == name and self._spell_draw.random() < spell.share:
                 self._kernel.current.is_healthy = False
-                if method not in _READS and self._spell_draw.random() < 0.5:  # noqa: PLR2004 - a coin
+                if method not in _READS and self._spell_draw.random() < 0.5:
                     real()
                 raise UnavailableError(f"{name} is down")
         if focus and not self._is_quiet and self._draw.random() < focus.share:
@@ -160,7 +163,7 @@ class Gate:
 
     def _pause_ms(self) -> int:
         kind = self._draw.random()
-        longest = 50 if kind < 0.5 else 3_000 if kind < 0.75 else 45_000 if kind < 0.92 else 600_000  # noqa: PLR2004 - shares
+        longest = 50 if kind < 0.5 else 3_000 if kind < 0.75 else 45_000 if kind < 0.92 else 600_000
         return self._draw.randrange(longest)
 
     def _strike(self, strike: Strike, name: str, method: str, real: partial[Any]) -> Any:

@@ -77,7 +77,7 @@ class _Walk:
                 self._has_ended = True
 
     def _change(self, edit: Edit) -> None:
-        """A paused job's window alone changes nothing before the resume. A single run may be due at the edit's instant."""
+        """A single run may be due at the edit's instant. A paused job's window alone counts from the resume on."""
         if edit.schedule is not None or not self._is_paused:
             self._close(edit.at_ms, is_skipped=self._is_paused)
         if isinstance(edit.schedule, OneOff):

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from .checker import violations
-from .plan import plan_of
-from .planted import PLANTED
+from .drawing import plan_of
+from .planted import KNOWN, PLANTED
 from .shrinking import described, shrink
 from .world import World
 

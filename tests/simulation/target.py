@@ -70,7 +70,7 @@ class Caller:
 
 
 def _drawn(key: str, salt: int) -> float:
-    """A draw in [0, 1) that depends on nothing but a key and a salt. (CRC alone is linear: hence the mixing.)"""
+    """A draw in [0, 1) that depends on nothing but a key and a salt. (CRC alone is linear: hence the mixing.)."""
     mixed = (crc32(key.encode()) + salt * 0x9E3779B9) % _RANGE
     mixed = (mixed ^ (mixed >> 16)) * 0x45D9F3B % _RANGE
     mixed = (mixed ^ (mixed >> 16)) * 0x45D9F3B % _RANGE
@@ -80,5 +80,5 @@ def _drawn(key: str, salt: int) -> float:
 def _failure(status: int, takes_ms: int) -> Outcome:
     if not status:
         return failed(Failure.TIMEOUT, started_ms=0, duration_ms=takes_ms)
-    headers = (("Retry-After", "7"),) if status == 429 else ()  # noqa: PLR2004 - Too Many Requests
+    headers = (("Retry-After", "7"),) if status == 429 else ()
     return answered(status=status, headers=headers, started_ms=0, duration_ms=takes_ms)

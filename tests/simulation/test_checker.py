@@ -277,7 +277,7 @@ def test_what_may_happen_is_accepted(why: str, change: Change) -> None:
 
 
 def test_a_run_begun_before_an_edit_is_in_limbo() -> None:
-    """A worker that had read the job before the pause was stored ran an occurrence behind its instant: that is allowed."""
+    """A worker that had read the job before the pause was stored may run an occurrence behind its instant."""
     history = good()
     edited(history, EditKind.PAUSE, T + 25_000)
     edited(history, EditKind.RESUME, T + 39_000, seq=60)
