@@ -10,7 +10,7 @@ STAGES := local dev prod small
 SOURCES := layers/core/python cli functions infra tests bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-imports fuzz-time deploy destroy clean
+.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-imports fuzz-time simulate simulate-ci deploy destroy clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -76,6 +76,12 @@ fuzz-time: $(SETUP) ## Compare 100,000 random questions about time with two othe
 
 bench-dispatch: $(SETUP) ## Measure the dispatcher's processor time beside the bare AWS calls
 	python -m bench.dispatch_bench
+
+simulate: $(SETUP) ## Run 10,000 seeds of the simulation, and look for the seeds that catch the planted bugs
+	python -m tests.simulation.run --seeds 10000 --workers 2
+
+simulate-ci: $(SETUP) ## The same with a fixed set of seeds: a minute
+	python -m tests.simulation.run --seeds 400 --workers 2 --known
 
 deploy: $(SETUP) ## Deploy into the AWS account of the current credentials: make deploy STAGE=dev
 	cdk deploy -c stage=$(or $(STAGE),dev)

@@ -39,9 +39,11 @@ _HOT_STEPS = (
 )
 """Between which steps the protocol has its windows: there, suspensions and deaths tell most."""
 
+_CONTESTED = (Focus("queues.send", "pause_after", 0.2, 28_000), Focus("jobs.replace", "pause_before", 0.7, 5_000))
+"""Dispatchers that have sent and not confirmed for long, and edits that take long to be written."""
+
 _HOT_PAIRS = (
     (Focus("jobs.replace", "pause_before", 0.8, 5_000), Focus("runs.save", "crash_after", 0.15)),
-    (Focus("queues.send", "pause_after", 0.1, 20_000), Focus("jobs.replace", "pause_before", 0.5, 3_000)),
     (Focus("jobs.claim_many", "pause_after", 0.1, 20_000), Focus("runs.list_newest", "pause_after", 0.5, 3_000)),
     (Focus("queues.send", "part", 0.2), Focus("jobs.confirm_many", "pause_after", 0.1, 60_000)),
 )
@@ -90,7 +92,9 @@ class _Drawing:
         if is_calm:
             return plan
         plan = self._troubled(plan)
-        return self._disowned(plan) if self._chance(0.12) else plan
+        if self._is_contested:
+            return replace(plan, look_ahead_ms=0, foci=_CONTESTED)
+        return self._disowned(plan) if self._chance(0.1) else plan
 
     def _stage(self, *, is_calm: bool) -> Plan:
         groups = self._pick((1, 1, 2, 3))
@@ -135,8 +139,10 @@ class _Drawing:
         """Groups change hands between clocks far apart, by a deployment and by an older copy of the control table."""
         return replace(
             plan,
-            dispatcher_skews_ms=(-25_000, 25_000),
+            dispatcher_skews_ms=(0, 0, self._pick((12_000, 25_000))),
             ticks_by_queue=False,
+            lag_ms=7_000,
+            foci=(Focus("leases.take", "pause_after", 0.5, 4_500), Focus("index.pages", "pause_before", 0.05, 4_500)),
             shards=4,
             groups=self._pick((1, 2)),
             regroup_at_ms=self._instant(0.1, 0.5),
@@ -144,7 +150,7 @@ class _Drawing:
         )
 
     def _foci(self) -> tuple[Focus, ...]:
-        if self._is_contested or self._chance(0.15):
+        if self._chance(0.15):
             return self._pick(_HOT_PAIRS)
         return tuple(
             Focus(*self._pick(_HOT_STEPS), self._pick((0.02, 0.1, 0.5)), self._pick((30, 2_000, 15_000, 100_000)))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
+from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.application import execute_run
 from carillon.application.edit_job import EditJob
 from carillon.domain import admission, editing, settling
@@ -79,5 +80,13 @@ def the_planned_are_not_counted() -> Iterator[None]:
 def claims_in_flight_are_summed_up() -> Iterator[None]:
     """A pause sums up what a dispatcher may have sent."""
     settled = original(settling, "_settled")
-    with patch.object(editing, "settling", lambda *args: (settled(*args), None)):
+    replaced = original(MemoryJobStore, "replace")
+
+    def replace_blindly(self: Any, definition: Any, **options: Any) -> bool:
+        return bool(replaced(self, definition, **(options | {"seen_claim": None})))
+
+    with (
+        patch.object(editing, "settling", lambda *args: (settled(*args), None)),
+        patch.object(MemoryJobStore, "replace", replace_blindly),
+    ):
         yield

@@ -36,23 +36,23 @@ def kinds_of(found: Sequence[str]) -> set[str]:
     return {line.partition(":")[0] for line in found}
 
 
-def shrink(plan: Plan) -> tuple[Plan, list[str]]:
+def shrink(plan: Plan, most_tries: int = MOST_TRIES) -> tuple[Plan, list[str]]:
     """The smallest plan found that breaks a rule which the given one breaks, and its violations."""
     world = World(plan)
     found = violations(world.run())
-    return _Shrinking(kinds_of(found)).shrink(replace(plan, script=tuple(world.gate.struck)), found)
+    return _Shrinking(kinds_of(found), most_tries).shrink(replace(plan, script=tuple(world.gate.struck)), found)
 
 
 class _Shrinking:
-    def __init__(self, kinds: set[str]) -> None:
+    def __init__(self, kinds: set[str], most_tries: int) -> None:
         self._kinds = kinds
-        self._tries = 0
+        self._tries_left = most_tries
         self._found: list[str] = []
 
     def shrink(self, plan: Plan, found: list[str]) -> tuple[Plan, list[str]]:
         self._found = found
         before = None
-        while plan != before and self._tries < MOST_TRIES:
+        while plan != before and self._tries_left > 0:
             before = plan
             for name in _LISTS:
                 plan = self._fewer(plan, name)
@@ -62,9 +62,9 @@ class _Shrinking:
         return plan, self._found
 
     def _if_it_fails(self, plan: Plan, candidate: Plan) -> Plan:
-        if candidate == plan or self._tries >= MOST_TRIES:
+        if candidate == plan or self._tries_left <= 0:
             return plan
-        self._tries += 1
+        self._tries_left -= 1
         found = [line for line in violations(World(candidate).run()) if line.partition(":")[0] in self._kinds]
         if not found:
             return plan
@@ -85,7 +85,10 @@ class _Shrinking:
         return plan
 
     def _shorter(self, plan: Plan) -> Plan:
-        return self._if_it_fails(plan, replace(plan, length_ms=plan.length_ms * 2 // 3))
+        """Cut the time after the last thing that somebody does."""
+        last_ms = max([plan.start_ms, *(job.at_ms for job in plan.jobs), *(edit.at_ms for edit in plan.edits)])
+        length_ms = max(last_ms - plan.start_ms + 10_000, plan.length_ms * 2 // 3)
+        return self._if_it_fails(plan, replace(plan, length_ms=min(length_ms, plan.length_ms)))
 
 
 def _without_chunks(items: Sequence[Any], size: int) -> Iterator[tuple[Any, ...]]:

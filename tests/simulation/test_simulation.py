@@ -1,0 +1,107 @@
+"""The simulation itself: it holds on some seeds, repeats itself, catches planted bugs, and shrinks what fails."""
+
+from dataclasses import replace
+
+import pytest
+
+from carillon.domain.schedule import Every
+from simulation.checker import violations
+from simulation.drawing import plan_of
+from simulation.plan import FAULTS, JobPlan, Plan, TargetPlan
+from simulation.planted import KNOWN, PLANTED
+from simulation.run import catch, main
+from simulation.shrinking import kinds_of, shrink
+from simulation.world import World
+
+SEEDS = range(1_000, 1_040)
+START_MS = Plan(seed=0).start_ms
+
+
+@pytest.mark.parametrize("first", SEEDS[::10])
+def test_the_promises_hold(first: int) -> None:
+    """Ten seeds show no violation, and something happens in them."""
+    occurrences = 0
+    for seed in range(first, first + 10):
+        history = World(plan_of(seed)).run()
+        assert violations(history) == [], f"replay with: python -m tests.simulation.run --replay {seed} --trace"
+        occurrences += history.occurrences()
+    assert occurrences > 1_000
+
+
+def test_a_seed_is_a_history() -> None:
+    """The same seed gives the same history to the last call, also by the script of its faults; another one another."""
+    world = World(plan_of(5))
+    digest = world.run().digest()
+    assert World(plan_of(5)).run().digest() == digest
+    assert world.gate.struck
+    assert World(replace(plan_of(5), script=tuple(world.gate.struck))).run().digest() == digest
+    assert World(plan_of(6)).run().digest() != digest
+
+
+def test_every_planted_bug_has_its_seed() -> None:
+    """The list of known seeds leaves no bug out, and there are enough of them."""
+    assert set(KNOWN) == set(PLANTED)
+    assert len(PLANTED) >= 12
+    assert all(seed < 500 for seed in KNOWN.values())
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_planted_bug_is_caught(name: str) -> None:
+    """The checker can fail: each bug shows at its seed, and without it the seed shows nothing."""
+    assert catch(name, [KNOWN[name]]) is not None
+    assert violations(World(plan_of(KNOWN[name])).run()) == []
+
+
+def test_a_failing_plan_is_made_small() -> None:
+    """What is left fails in the same way, with fewer jobs and faults."""
+    plan = plan_of(KNOWN["advance_before_send"])
+    with PLANTED["advance_before_send"]():
+        world = World(plan)
+        found = violations(world.run())
+        small, still_found = shrink(plan, most_tries=150)
+    assert len(small.jobs) + len(small.script or ()) < (len(plan.jobs) + len(world.gate.struck)) // 2
+    assert kinds_of(still_found) & kinds_of(found)
+
+
+def test_without_faults_nothing_is_struck() -> None:
+    """A calm world: each occurrence is called once, on time."""
+    job = JobPlan(0, START_MS, Every(1_000, START_MS, None, START_MS + 100_000))
+    world = World(Plan(seed=1, jobs=(job,), is_calm=True))
+    history = world.run()
+    assert violations(history) == []
+    assert world.gate.struck == []
+    assert (history.occurrences(), len(history.calls)) == (100, 100)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_kind_of_fault_strikes(fault: str) -> None:
+    """Each fault is really there: a plan of that one alone is struck by it, and holds."""
+    job = JobPlan(0, START_MS, Every(1_000, START_MS, None, START_MS + 100_000))
+    plan = Plan(seed=2, jobs=(job,), faults=(fault,), fault_every=10, quiet_ms=START_MS + 100_000)
+    world = World(plan)
+    assert violations(world.run()) == []
+    assert {strike.action for strike in world.gate.struck} == {fault}
+
+
+def test_workers_whose_clocks_are_far_apart_lose_attempts_and_nothing_else() -> None:
+    """B244: a living worker's attempt may be taken for lost then; no attempt is called twice all the same."""
+    target = TargetPlan(slow=0.3, slow_ms=50_000)
+    job = JobPlan(0, START_MS, Every(1_000, START_MS, None, START_MS + 100_000), timeout_ms=60_000, target=target)
+    plan = Plan(seed=3, jobs=(job,), worker_skews_ms=(-60_000, 90_000), faults=("again",), fault_every=50)
+    assert violations(World(plan).run()) == []
+
+
+def test_the_last_line_is_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command line ends in the figures, and fails when something is wrong."""
+    assert main(["--seeds", "3", "--planted", "advance_before_send"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "seeds=0 occurrences=0 violations=0 planted=1/1"
+    assert main(["--seeds", "2", "--no-planted"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("seeds=2 occurrences=")
+
+
+def test_a_replay_tells_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    """A trace names what happens, by whom and when; the faults are among it."""
+    assert main(["--replay", "5", "--trace"]) == 0
+    told = capsys.readouterr().out
+    assert "FAULT" in told
+    assert told.splitlines()[-1].startswith("seed=5 occurrences=")
