@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 NEVER = 1 << 62
 LONGEST_UNDISTURBED_MS = 3_000
+MOST_ASLEEP = 60
+"""Suspended actors at a time; beyond it, nobody more is suspended by a fault."""
+
 _WEIGHTS = {
     "crash_before": 3,
     "crash_after": 4,
@@ -188,16 +191,20 @@ class Gate:
                 raise UnavailableError(f"{name}.{method}: the answer was lost")
             case "again":
                 real()
-                self.suspend(strike.amount)
+                self._pause(strike)
                 return real()
             case "pause_before":
-                self.suspend(strike.amount)
+                self._pause(strike)
                 return real()
             case "pause_after":
                 result = real()
-                self.suspend(strike.amount)
+                self._pause(strike)
                 return result
         return self._partly(strike, method, real)
+
+    def _pause(self, strike: Strike) -> None:
+        if self._kernel.asleep < MOST_ASLEEP:
+            self.suspend(strike.amount)
 
     def _partly(self, strike: Strike, method: str, real: partial[Any]) -> Any:
         """Some claims of a batch were not answered for; some messages were refused, some accepted without an answer."""

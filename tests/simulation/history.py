@@ -31,6 +31,7 @@ class Edit:
         kind: what it was.
         at_ms: the instant from behind which it governs, as nominal times go.
         stored_at: when it was stored, by the true clock.
+        read_seq: when whoever made it had read the job, among all events.
         schedule: the new schedule of a change.
         window_ms: the new window of a change.
     """
@@ -39,6 +40,7 @@ class Edit:
     kind: EditKind
     at_ms: int
     stored_at: int = 0
+    read_seq: int = 0
     schedule: Schedule | None = None
     window_ms: int | None = None
 
@@ -105,9 +107,9 @@ class Bounds:
 
     Attributes:
         skew_ms: how far any two clocks were apart at most.
-        healthy_apart_ms: within how much the workers' clocks kept, if healthy attempts are to survive (else None).
+        promises_health: whether the workers' clocks are close enough for no living worker's attempt to be lost.
         prompt_ms: how late a first start may be, if nothing stood in its way (else None).
-        loses_messages: whether a queue gave messages up to its dead letters.
+        gives_up: whether queues give messages up to their dead letters after a few receipts.
     """
 
     skew_ms: int = 0

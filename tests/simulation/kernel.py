@@ -16,9 +16,6 @@ from heapq import heappop, heappush
 from threading import Lock, Thread
 from typing import Any
 
-MOST_ASLEEP = 60
-"""Suspended actors at a time. Beyond it, nobody more is suspended: the clock moves on instead."""
-
 
 class KilledError(BaseException):
     """The process that makes the call is gone: nothing after the call happens, not even error handling."""
@@ -113,7 +110,7 @@ class Kernel:
         if self.aborting:
             raise KilledError
         wake_at, heap = self.now + duration_ms, self._heap
-        if not heap or heap[0][0] > wake_at or self.asleep >= MOST_ASLEEP:
+        if not heap or heap[0][0] > wake_at:
             self.now = wake_at
             return
         sleeper, current = _Sleeper(), self.current

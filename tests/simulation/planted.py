@@ -24,7 +24,7 @@ KNOWN: dict[str, int] = {
     "cancelled_jobs_are_called": 72,
     "paused_jobs_are_called": 83,
     "the_planned_are_not_counted": 94,
-    "claims_in_flight_are_summed_up": 248,
+    "claims_in_flight_are_summed_up": 365,
     "starts_need_no_condition": 73,
     "finishes_need_no_condition": 42,
     "the_generation_is_forgotten": 62,

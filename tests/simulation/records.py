@@ -81,10 +81,7 @@ def _spread(story: Story, run: Run, expected: dict[int, Phase], covered: dict[in
         yield f"extra record: block {run.key.name} ends where no occurrence is"
         return
     inside = [nominal for nominal in phase.nominal_times() if block.first <= nominal <= block.last]
-    written = story.written.get(run.key.name, 0)
-    open_ones = [
-        nominal for nominal in inside if nominal not in covered or _woke_up_later(story, covered[nominal], written)
-    ]
+    open_ones = [nominal for nominal in inside if nominal not in covered or _is_apart(story, covered[nominal], run)]
     if len(open_ones) != block.count or not open_ones or (open_ones[0], open_ones[-1]) != (block.first, block.last):
         with_own = [covered[nominal].run.key.name for nominal in inside if nominal in covered]
         yield (
@@ -95,9 +92,17 @@ def _spread(story: Story, run: Run, expected: dict[int, Phase], covered: dict[in
         covered.setdefault(nominal, _Covered(nominal, phase, run))
 
 
-def _woke_up_later(story: Story, one: _Covered, seq: int) -> bool:
-    """Whether a run was begun after an event by a worker that had read the job before the edit which takes it out."""
-    return one.is_limbo and one.run.block is None and story.written.get(one.run.key.name, 0) > seq
+def _is_apart(story: Story, one: _Covered, block: Run) -> bool:
+    """Whether a block may count an occurrence that ran all the same, because nobody could know of it.
+
+    Its worker had read the job before an edit, and began the run while the edit was being written (then the dispatcher
+    that plans the new definition sums it up with others) or after a summary of the edit was written.
+    """
+    name, unknown = one.run.key.name, story.edits[story.known_at(story.born.get(one.run.key.name, 0)) :]
+    if one.run.block is not None or not unknown:
+        return False
+    known_to_nobody = unknown[0].read_seq if block.reason == "misfire" else story.written.get(block.key.name, 0)
+    return story.written.get(name, 0) > known_to_nobody
 
 
 def _missing(story: Story, expected: dict[int, Phase], covered: dict[int, _Covered]) -> Iterator[str]:

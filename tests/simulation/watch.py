@@ -119,6 +119,7 @@ class WatchedJobs(MemoryJobStore):
             kind=wish.kind,
             at_ms=governs_from - 1,
             stored_at=self._state.clock.now_ms(),
+            read_seq=self._acting().read_seq,
             schedule=wish.schedule,
             window_ms=wish.window_ms,
         )

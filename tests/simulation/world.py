@@ -1,4 +1,20 @@
-"""A whole Carillon under virtual time: the real use cases over the shipped memory adapters, driven by a plan."""
+"""A whole Carillon under virtual time: the real use cases over the shipped memory adapters, driven by a plan.
+
+What the protocol tolerates of clocks, as runs of this have shown:
+
+- Dispatchers may be half a minute apart in either direction, and more: versions, claims and epochs decide, not clocks.
+  What they call missed is missed by their own clock: with one that is ahead, an occurrence may be skipped so much too
+  early. Where ticks come by their queue, a dispatcher may be 5 s ahead of the ticker: beyond, it takes ticks for old.
+- Workers: nothing starts early by its worker's clock. A living worker keeps its attempt while the others are less than
+  40 s ahead of it: what is left of the lease of 60 s when the beat of 20 s comes. Beyond, the attempt is taken for lost
+  and tried again; nothing else happens.
+- Servers of the API may be half a minute apart. An edit governs from behind the one before it, and from behind all
+  that has begun, so a slow clock brings nothing back; a fast one makes an edit hold that much later.
+
+And what it does not promise: between the read and the write of an edit a worker may begin an occurrence that the edit
+takes out; it runs, and has its record. If more than ten occurrences around it are skipped later, their summary may
+count it, too.
+"""
 
 import logging
 from functools import partial
