@@ -15,6 +15,7 @@ COMMANDS = {
     "replan": ("carillon_cli.replan:replan", "Plan jobs anew after an update of the zone data, as the operator."),
     "runs": ("carillon_cli.runs:runs", "List and show runs of jobs."),
     "smoke": ("carillon_cli.dev.smoke:smoke", "Check that the whole of Carillon works on this machine."),
+    "targets": ("carillon_cli.targets:targets", "Tell whether a URL may be a target, without any service."),
     "tenants": ("carillon_cli.tenants:tenants", "Create and list tenants, with the operator's AWS credentials."),
 }
 """Name of each subcommand → where it is defined, and its line in the help."""

@@ -12,6 +12,7 @@ import pytest
 import trustme
 
 from carillon.adapters.http.caller import HttpCaller
+from carillon.adapters.http.resolving import Resolver
 from carillon.domain.outcomes import CallRequest, Outcome
 from carillon.domain.targets import TargetPolicy
 
@@ -202,7 +203,7 @@ class Calls:
         method: str = "POST",
         headers: tuple[tuple[str, str], ...] = (),
         body: bytes | None = b"{}",
-        within_ms: int = 5_000,
+        within_ms: int = 30_000,
         beat: Callable[[], bool] = lambda: True,
         beat_every_ms: int = 20_000,
     ) -> Outcome:
@@ -216,16 +217,18 @@ MakeCalls = Callable[..., Calls]
 
 @pytest.fixture
 def make_calls(authority: trustme.CA) -> MakeCalls:
-    """A caller: `make_calls(*answers, policy=…)`; every name resolves to 127.0.0.1 unless answers are given."""
+    """A caller: `make_calls(*answers, policy=…, resolver=…)`; names resolve to 127.0.0.1 unless told otherwise."""
 
     def trusting() -> ssl.SSLContext:
         context = ssl.create_default_context()
         authority.configure_trust(context)
         return context
 
-    def make(*answers: Sequence[str], policy: TargetPolicy = LOOPBACK_POLICY) -> Calls:
-        resolver = FakeResolver(list(answers) or [["127.0.0.1"]])
-        return Calls(HttpCaller(FixedClock(), policy, resolver=resolver, tls=trusting), resolver)
+    def make(
+        *answers: Sequence[str], policy: TargetPolicy = LOOPBACK_POLICY, resolver: Resolver | None = None
+    ) -> Calls:
+        fake = FakeResolver(list(answers) or [["127.0.0.1"]])
+        return Calls(HttpCaller(FixedClock(), policy, resolver=resolver or fake, tls=trusting), fake)
 
     return make
 

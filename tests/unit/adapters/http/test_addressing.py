@@ -148,11 +148,9 @@ def budget(within_ms: int = 200) -> Budget:
     return Budget(within_ms, lambda: True, 60_000)
 
 
-def test_b163_an_unknown_name_is_a_dns_error() -> None:
+def test_b163_an_unknown_name_is_a_dns_error(make_calls: MakeCalls) -> None:
     """B163: what the name service said is not passed on."""
-    with pytest.raises(CallFailedError) as failed:
-        Lookups(Unanswered()).addresses("hooks.acme.com", budget())
-    assert failed.value.failure is Failure.DNS_ERROR
+    assert make_calls(resolver=Unanswered())("https://hooks.acme.com:9/").failure is Failure.DNS_ERROR
 
 
 def test_a_lookup_that_hangs_ends_with_the_call() -> None:

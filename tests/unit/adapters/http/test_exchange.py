@@ -164,7 +164,7 @@ def test_calls_side_by_side_do_not_mix(serve: Serve, call: Calls, certified: Cal
 
 
 def _numbered(call: Calls, url: str, number: int) -> int:
-    return int(json.loads(call(url, body=json.dumps({"n": number}).encode()).excerpt)["n"])
+    return int(json.loads(call(url, body=json.dumps({"n": number}).encode(), within_ms=60_000).excerpt)["n"])
 
 
 @pytest.mark.parametrize(

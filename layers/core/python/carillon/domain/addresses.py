@@ -8,9 +8,13 @@ prefix nobody thought of is refused.
 Sources: the IANA special-purpose address registries (RFC 6890 and its successors), RFC 5214 for ISATAP.
 """
 
+from collections.abc import Collection
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
+from carillon.domain.outcomes import Failure
 from carillon.domain.target_policy import TargetPolicy
+
+MOST_ANSWERS = 16
 
 _REFUSED_V4 = tuple(
     IPv4Network(text)
@@ -47,6 +51,21 @@ _REFUSED_V6 = tuple(
     )
 )
 _ISATAP = frozenset({0x0000_5EFE, 0x0200_5EFE})
+
+
+def judge_answers(answers: Collection[str], policy: TargetPolicy) -> Failure | None:
+    """Why a target whose name resolves to these addresses is not called, or None if it may be.
+
+    One bad answer among good ones spoils all: it is how a rebinding looks.
+
+    Args:
+        answers: all that the name service gave; each counts once.
+        policy: what the stage allows beyond the public addresses.
+    """
+    addresses = set(answers)
+    if not 0 < len(addresses) <= MOST_ANSWERS:
+        return Failure.DNS_ERROR
+    return None if all(address_allowed(each, policy) for each in addresses) else Failure.TARGET_BLOCKED
 
 
 def address_allowed(ip_text: str, policy: TargetPolicy) -> bool:

@@ -10,7 +10,7 @@ from carillon.adapters.http.dialling import default_tls, dial, start_tls
 from carillon.adapters.http.exchange import Answer, exchange
 from carillon.adapters.http.resolving import Lookups, Resolver, SystemResolver
 from carillon.adapters.http.wire import Wire
-from carillon.domain.addresses import address_allowed
+from carillon.domain.addresses import judge_answers
 from carillon.domain.headers import is_sendable
 from carillon.domain.outcomes import METHODS, CallRequest, Failure, Outcome, answered, failed
 from carillon.domain.targets import TargetAddress, TargetPolicy, TargetRefused, parse_target_url
@@ -83,11 +83,12 @@ class HttpCaller:
         return sock if address.scheme == "http" else start_tls(sock, self._tls(), address.host, budget)
 
     def _addresses(self, address: TargetAddress, budget: Budget) -> list[str]:
-        """The addresses of the target. One bad answer among good ones spoils all: it is how a rebinding looks."""
+        """The addresses of the target, all of which may be dialled."""
         if address.is_loopback:  # only a development policy lets these through; the name service has no say in them
             addresses = _LOOPBACK if address.host == "localhost" else [address.host]
         else:
             addresses = self._lookups.addresses(address.host, budget)
-        if not all(address_allowed(ip, self._policy) for ip in addresses):
-            raise CallFailedError(Failure.TARGET_BLOCKED)
+        refusal = judge_answers(addresses, self._policy)
+        if refusal:
+            raise CallFailedError(refusal)
         return addresses
