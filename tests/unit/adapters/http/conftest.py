@@ -12,6 +12,7 @@ import pytest
 import trustme
 
 from carillon.adapters.http.caller import HttpCaller
+from carillon.adapters.http.dialling import default_tls
 from carillon.adapters.http.resolving import Resolver
 from carillon.domain.outcomes import CallRequest, Outcome
 from carillon.domain.targets import TargetPolicy
@@ -215,20 +216,23 @@ class Calls:
 MakeCalls = Callable[..., Calls]
 
 
-@pytest.fixture
-def make_calls(authority: trustme.CA) -> MakeCalls:
-    """A caller: `make_calls(*answers, policy=…, resolver=…)`; names resolve to 127.0.0.1 unless told otherwise."""
+@pytest.fixture(scope="session")
+def trusting(authority: trustme.CA) -> ssl.SSLContext:
+    """Client-side TLS settings, as those of real calls but for the authority; made once, as those are."""
+    context = default_tls.__wrapped__()
+    authority.configure_trust(context)
+    return context
 
-    def trusting() -> ssl.SSLContext:
-        context = ssl.create_default_context()
-        authority.configure_trust(context)
-        return context
+
+@pytest.fixture
+def make_calls(trusting: ssl.SSLContext) -> MakeCalls:
+    """A caller: `make_calls(*answers, policy=…, resolver=…)`; names resolve to 127.0.0.1 unless told otherwise."""
 
     def make(
         *answers: Sequence[str], policy: TargetPolicy = LOOPBACK_POLICY, resolver: Resolver | None = None
     ) -> Calls:
         fake = FakeResolver(list(answers) or [["127.0.0.1"]])
-        return Calls(HttpCaller(FixedClock(), policy, resolver=resolver or fake, tls=trusting), fake)
+        return Calls(HttpCaller(FixedClock(), policy, resolver=resolver or fake, tls=lambda: trusting), fake)
 
     return make
 
