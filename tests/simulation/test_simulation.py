@@ -83,11 +83,20 @@ def test_every_kind_of_fault_strikes(fault: str) -> None:
     assert {strike.action for strike in world.gate.struck} == {fault}
 
 
-def test_workers_whose_clocks_are_far_apart_lose_attempts_and_nothing_else() -> None:
-    """B244: a living worker's attempt may be taken for lost then; no attempt is called twice all the same."""
+@pytest.mark.parametrize(
+    ("skews", "faults"),
+    [
+        pytest.param({"worker_skews_ms": (-60_000, 90_000)}, ("again",), id="B244-workers"),
+        pytest.param({"dispatcher_skews_ms": (0, 90_000)}, (), id="B244-dispatchers"),
+    ],
+)
+def test_clocks_that_are_far_apart_lose_attempts_and_nothing_else(
+    skews: dict[str, tuple[int, ...]], faults: tuple[str, ...]
+) -> None:
+    """A living worker's attempt, or dispatcher's lease, may be taken for lost then; no attempt is called twice."""
     target = TargetPlan(slow=0.3, slow_ms=50_000)
     job = JobPlan(0, START_MS, Every(1_000, START_MS, None, START_MS + 100_000), timeout_ms=60_000, target=target)
-    plan = Plan(seed=3, jobs=(job,), worker_skews_ms=(-60_000, 90_000), faults=("again",), fault_every=50)
+    plan = Plan(seed=3, jobs=(job,), faults=faults, fault_every=50, **skews)
     assert violations(World(plan).run()) == []
 
 

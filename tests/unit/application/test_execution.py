@@ -83,7 +83,7 @@ def test_each_attempt_is_signed_anew_with_the_same_identity() -> None:
 
 
 @pytest.mark.parametrize("early_ms", [1, 900, 999])
-def test_nothing_starts_early(early_ms: int) -> None:
+def test_b248_nothing_starts_early(early_ms: int) -> None:
     """B248: a message received a little early is held to the millisecond."""
     world = World()
     job_id = world.create(OneOff(DUE_MS + 900))
@@ -222,7 +222,7 @@ def test_duplicates_of_a_message_are_swallowed(copies: int) -> None:
     assert world.run_of(job_id, DUE_MS).attempt == 1
 
 
-def test_a_cancelled_job_is_not_called() -> None:
+def test_b139_a_cancelled_job_is_not_called() -> None:
     """B139: what is in the queue when the job is cancelled, and due by then, ends as cancelled without a call."""
     world = World()
     job_id = one_off(world)
@@ -245,7 +245,7 @@ def test_what_lies_behind_a_cancel_leaves_no_record() -> None:
     assert not world.history(job_id)
 
 
-def test_a_cancel_during_a_call_does_not_undo_it() -> None:
+def test_b140_a_cancel_during_a_call_does_not_undo_it() -> None:
     """B140: the run ends as it ended; the job stays cancelled."""
     world = World()
 
@@ -272,7 +272,7 @@ def test_a_waiting_run_of_a_cancelled_job_ends() -> None:
     assert (run.state, run.reason, len(world.caller.calls)) == (RunState.CANCELLED, "job_cancelled", 1)
 
 
-def test_a_message_of_an_older_generation_is_void() -> None:
+def test_b142_a_message_of_an_older_generation_is_void() -> None:
     """B142: what an older definition planned is not run where a newer one governs."""
     world = World()
     job_id = one_off(world)
@@ -288,7 +288,7 @@ def test_a_message_of_an_older_generation_is_void() -> None:
     assert not world.caller.calls
 
 
-def test_the_newest_definition_is_called() -> None:
+def test_b143_the_newest_definition_is_called() -> None:
     """B143: a retry calls the job as it is now, and the attempt says which revision it used."""
     world = World()
     world.caller.script = [status(503), status(200)]
@@ -306,7 +306,7 @@ def test_the_newest_definition_is_called() -> None:
     assert [attempt.revision for attempt in world.run_of(job_id, DUE_MS).attempts] == [1, 2]
 
 
-def test_a_first_start_past_the_deadline_is_skipped() -> None:
+def test_b094_a_first_start_past_the_deadline_is_skipped() -> None:
     """B094: with a deadline of 10 s an occurrence found 12 minutes late is recorded, not called."""
     world = World()
     job_id = one_off(world, deadline_ms=10_000)
@@ -317,7 +317,7 @@ def test_a_first_start_past_the_deadline_is_skipped() -> None:
     assert not world.caller.calls
 
 
-def test_a_longer_deadline_lets_it_start() -> None:
+def test_b094_a_longer_deadline_lets_it_start() -> None:
     """B094: with a deadline of half an hour the same occurrence is called."""
     world = World()
     job_id = one_off(world, deadline_ms=1_800_000)

@@ -82,7 +82,7 @@ def test_missed_occurrences_are_listed_by_the_rule_of_live_ones(expression: str,
     assert at(decide(due, parse_instant("2025-11-02T07:10:00Z"), 0)) == sent
 
 
-def test_a_made_up_occurrence_is_missed_once() -> None:
+def test_b086_a_made_up_occurrence_is_missed_once() -> None:
     """B086: the occurrence moved out of a gap is missed once, and the next one is the day after."""
     schedule = CronSchedule("30 2 * * *", "America/New_York")
     plan = decide(entry(schedule, "2025-03-09T07:00:00Z"), parse_instant("2025-03-09T07:20:00Z"), 0)
@@ -91,17 +91,21 @@ def test_a_made_up_occurrence_is_missed_once() -> None:
     assert format_instant(plan.upcoming.scheduled_for) == "2025-03-10T06:30:00.000Z"
 
 
-def test_the_next_occurrence_counts_from_the_planned_one() -> None:
-    """B089, B106, B245: neither the end of a run nor a fast or slow clock moves the schedule."""
+@pytest.mark.parametrize(
+    "decided_at",
+    ["2026-06-01T06:59:52Z", "2026-06-01T07:00:00.020Z", "2026-06-01T07:00:40Z"],
+    ids=["B106-fast-clock", "B245-just-after", "B089-late-look"],
+)
+def test_the_next_occurrence_counts_from_the_planned_one(decided_at: str) -> None:
+    """Neither the end of a run nor a fast or slow clock moves the schedule."""
     hourly = CronSchedule("0 * * * *", "UTC")
-    for decided_at in ("2026-06-01T06:59:52Z", "2026-06-01T07:00:00.020Z", "2026-06-01T07:00:40Z"):
-        plan = decide(entry(hourly, "2026-06-01T07:00:00Z"), parse_instant(decided_at), 0)
-        assert at(plan) == ["07:00"]
-        assert plan.upcoming is not None
-        assert format_instant(plan.upcoming.scheduled_for) == "2026-06-01T08:00:00.000Z"
+    plan = decide(entry(hourly, "2026-06-01T07:00:00Z"), parse_instant(decided_at), 0)
+    assert at(plan) == ["07:00"]
+    assert plan.upcoming is not None
+    assert format_instant(plan.upcoming.scheduled_for) == "2026-06-01T08:00:00.000Z"
 
 
-def test_thirty_days_of_missed_minutes_are_bounded() -> None:
+def test_b091_thirty_days_of_missed_minutes_are_bounded() -> None:
     """B091: of 43,200 missed occurrences the newest hundred run, oldest first; the rest is one summary."""
     minutely = CronSchedule("* * * * *", "UTC")
     due = entry(minutely, "2026-06-01T00:00:00Z", misfire=MisfirePolicy.FIRE_ALL, max_catch_up=100)
@@ -117,14 +121,14 @@ def test_thirty_days_of_missed_minutes_are_bounded() -> None:
     assert (record.block, record.reason, record.scheduled_for) == (block, "misfire", block.last)
 
 
-def test_each_caught_up_occurrence_keeps_its_own_time() -> None:
+def test_b095_each_caught_up_occurrence_keeps_its_own_time() -> None:
     """B095: three missed hours are three sends with their own nominal times, in their order."""
     hourly = CronSchedule("0 * * * *", "UTC")
     due = entry(hourly, "2026-06-01T01:00:00Z", misfire=MisfirePolicy.FIRE_ALL)
     assert at(decide(due, parse_instant("2026-06-01T03:30:00Z"), 0)) == ["01:00", "02:00", "03:00"]
 
 
-def test_grace_longer_than_the_interval_repeats_nothing() -> None:
+def test_b247_grace_longer_than_the_interval_repeats_nothing() -> None:
     """B247: an occurrence within its grace is sent, the current one too, each once."""
     minutely = CronSchedule("* * * * *", "UTC")
     due = entry(minutely, "2026-06-01T10:00:00Z", misfire_grace_ms=120_000)
