@@ -8,7 +8,7 @@ Every dispatch finds a hundred jobs: what a dispatcher pays once an invocation (
 index) is spread over them. Receiving and deleting in batches of ten is what the event source mapping does; empty
 receives and the ticks themselves cost the same whatever runs, and are not counted.
 
-Exits with 1 if a figure is above its target (docs/design.md, section 10).
+Exits with 1 if a figure is above its target (docs/design.md, Targets).
 """
 
 import json

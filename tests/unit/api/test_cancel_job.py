@@ -4,7 +4,7 @@ import pytest
 
 from carillon.domain.job import JobState
 from carillon.domain.run import RunState
-from support.api import ApiUnderTest
+from support.api import ApiUnderTest, Json
 
 MINUTE_MS = 60_000
 
@@ -39,6 +39,27 @@ def test_what_was_due_ends_in_a_record(api: ApiUnderTest) -> None:
     assert [(run["scheduled_for"], run["state"], run["reason"]) for run in runs] == [
         (f"2026-09-21T14:{minute}:20.000Z", "cancelled", "job_cancelled") for minute in (16, 15, 14)
     ]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "settled"),
+    [
+        pytest.param({"every": "PT1M"}, [("2026-09-21T14:16:20.000Z", "skipped", "paused", 3)], id="recurring"),
+        pytest.param({"delay": "PT1M"}, [("2026-09-21T14:14:20.000Z", "skipped", "paused", 1)], id="single"),
+        pytest.param({"delay": "PT1H"}, [], id="single-ahead"),
+    ],
+)
+def test_a_cancel_ends_a_pause(api: ApiUnderTest, schedule: Json, settled: list[tuple[str, str, str, int]]) -> None:
+    """The time of the pause, up to the cancel, is one record of skipped occurrences; nothing later has one."""
+    created = api.create(schedule=schedule)
+    api.call("POST", f"/v1/jobs/{created['id']}/pause")
+    api.world.clock.advance(3 * MINUTE_MS + 30_000)
+    assert api.call("DELETE", f"/v1/jobs/{created['id']}").status == 204
+    assert api.call("GET", f"/v1/jobs/{created['id']}").json["state"] == "cancelled"
+    runs = api.call("GET", f"/v1/jobs/{created['id']}/runs").json["data"]
+    assert [
+        (run["scheduled_for"], run["state"], run["reason"], run.get("block", {"count": 1})["count"]) for run in runs
+    ] == settled
 
 
 @pytest.mark.parametrize(

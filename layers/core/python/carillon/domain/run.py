@@ -4,16 +4,18 @@ States, and who causes each edge::
 
               ┌──────────────────────── g ───────────────────────┐
               ▼                                                  │
-    (none) ─a─► running ─b─► succeeded                         retrying / queued
-      │          │ │ └─c─► awaiting_completion ─d─► succeeded, retrying or dead_lettered
-      │          │ └───e─► retrying ─────────────────────────────▲
-      │          └─────f─► dead_lettered, cancelled
-      └─h─► skipped, cancelled, dead_lettered (never started)
+    (none) ─a─► running ─b─► succeeded                         retrying, queued
+      │ │        │ │ └─c─► awaiting_completion ─d─► succeeded, retrying or dead_lettered
+      │ │        │ └───e─► retrying ─────────────────────────────▲
+      │ │        └─────f─► dead_lettered, cancelled ◄──── f ─────┤
+      │ └─h─► skipped, cancelled, dead_lettered     ◄──── h ─────┤
+      └───i─► queued ────────────────────────────────────────────┘
 
     a  a worker starts the first attempt          b  the target answered 2xx
     c  the target answered 202 to an async job    d  completion, or its deadline
     e  the attempt failed, or its worker died     f  no further attempt; or cancelled
     g  a worker starts the next attempt           h  rules that forbid the first start
+    i  somebody runs the job by hand
 
 Every write of a run is conditional on its `rev`, the count of writes so far: whoever read an older one loses.
 """
