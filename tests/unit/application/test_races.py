@@ -284,3 +284,16 @@ def test_a_catch_up_does_not_plan_again_what_ran_in_the_pause() -> None:
     assert (skipped.scheduled_for, skipped.reason) == (START_MS + 2_000, "paused")
     assert (ran.scheduled_for, ran.state) == (START_MS + 3_000, RunState.SUCCEEDED)
     assert summary.block == SkippedBlock(25, START_MS + 4_000, START_MS + 28_000)
+
+
+def test_a_limited_job_is_settled_as_its_dispatcher_has_decided() -> None:
+    """The dispatcher skips what it has missed and sends what comes behind, within the limit: so does the segment."""
+    world = World(look_ahead_ms=0)
+    rules = PlanningRules(misfire=MisfirePolicy.SKIP, misfire_grace_ms=2_000, max_runs=3)
+    job_id = world.create(Every(1_000, START_MS), rules=rules)
+    world.clock.set(START_MS + 6_500)
+    within_the_send(world, lambda: (world.work(), edit(world, job_id, editing.pause)))
+    world.dispatch()
+    world.run_until(START_MS + 60_000)
+    ends = [((run.scheduled_for - START_MS) // 1_000, run.state) for run in world.history(job_id)]
+    assert ends == [(at, RunState.SKIPPED) for at in range(5)] + [(5, RunState.SUCCEEDED), (6, RunState.SUCCEEDED)]

@@ -51,11 +51,13 @@ def settling(job: Job, at: Moment, state: RunState, reason: str) -> tuple[tuple[
     """What settles the occurrences that are due and not confirmed: their records, or a segment.
 
     A dispatcher that has claimed them may have sent them already. A record each does no harm then: a run that begins
-    before it is written stands. But one record of many would count what runs, so these are left to whoever takes the
-    claim over, to be sent as they were; no worker starts them.
+    before it is written stands. But one record of many would count what runs, and of a job with a limit of runs it may
+    have sent later ones and skipped these. So both are left to whoever takes the claim over, to be sent as they were;
+    no worker starts them.
     """
     records = _settled(job, at, state, reason)
-    if job.lease.until and any(run.block for run in records):
+    is_limited = PlanningRules.decode(job.rules).max_runs is not None
+    if job.lease.until and (is_limited or any(run.block for run in records)):
         return (), segment_of(job, at)
     return records, None
 
