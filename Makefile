@@ -10,7 +10,7 @@ STAGES := local dev prod small
 SOURCES := layers/core/python cli functions infra tests bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-imports fuzz-time simulate simulate-ci deploy destroy clean
+.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-imports fuzz-time simulate simulate-ci chaos spike deploy destroy clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -82,6 +82,12 @@ simulate: $(SETUP) ## Run 10,000 seeds of the simulation, and look for the seeds
 
 simulate-ci: $(SETUP) ## The same with a fixed set of seeds: a minute
 	python -m tests.simulation.run --seeds 400 --workers 2 --known
+
+chaos: $(SETUP) ## Fault the AWS calls of the deployed local stack and kill its functions: make chaos SECONDS=60 SEED=7
+	python -m tests.chaos.run --seconds $(or $(SECONDS),300) $(if $(SEED),--seed $(SEED)) $(if $(PLANTED),--planted $(PLANTED))
+
+spike: $(SETUP) ## Let 2,000 jobs be due in the same second on the local stack: make spike JOBS=300
+	python -m bench.spike_bench --jobs $(or $(JOBS),2000)
 
 deploy: $(SETUP) ## Deploy into the AWS account of the current credentials: make deploy STAGE=dev
 	cdk deploy -c stage=$(or $(STAGE),dev)

@@ -37,7 +37,7 @@ class WatchedState(MemoryState):
             story = self.history.stories[run.key.job_id]
             story.written[run.key.name] = self.history.next_seq()
             story.born[run.key.name] = self.acting().knows_as_of(self.history)
-        wrong = _wrong_run(before, run) or self._early(before, run)
+        wrong = wrong_run(before, run) or self._early(before, run)
         if wrong:
             self.history.broken.append(f"{run.key.run_id}: {wrong}")
 
@@ -69,7 +69,8 @@ class WatchedState(MemoryState):
             self.due_at[key] = (after.next_fire_time, after.shard)
 
 
-def _wrong_run(before: Run | None, run: Run) -> str | None:
+def wrong_run(before: Run | None, run: Run) -> str | None:
+    """Why a record may not be written over another (None: over nothing), or None."""
     if before is None:
         return None if run.rev == 1 else "a record begins in the middle"
     if before.state.has_ended:

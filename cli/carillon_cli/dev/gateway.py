@@ -13,9 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from carillon_cli.dev.errors import UNREACHABLE, DevError
+from carillon_cli.dev.serving import LoopbackServer
 
 _BODY_BYTES_LIMIT = 10 * 1024 * 1024
 _ANSWER_SECONDS = 30.0
@@ -99,18 +100,13 @@ class Gateway:
             server.server_close()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
-
-class _ServerV6(_Server):
+class _ServerV6(LoopbackServer):
     address_family = socket.AF_INET6
 
 
-def _listen(port: int, handler: Callable[..., BaseHTTPRequestHandler]) -> Iterable[_Server]:
+def _listen(port: int, handler: Callable[..., BaseHTTPRequestHandler]) -> Iterable[LoopbackServer]:
     """Listen on both loopback addresses, since `localhost` may mean either; the second is welcome, not needed."""
-    yield _Server(("127.0.0.1", port), handler)
+    yield LoopbackServer(("127.0.0.1", port), handler)
     with suppress(OSError):
         yield _ServerV6(("::1", port), handler)
 

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Self
 
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+from carillon_cli.dev.serving import LoopbackServer
 
 
 @dataclass(frozen=True)
@@ -77,15 +79,18 @@ class Call:
 
 
 class Receiver:
-    """Listens from the moment it is made, at a free port; use it as a context manager."""
+    """Listens from the moment it is made, at a free port; use it as a context manager.
 
-    def __init__(self, signing_secret: str) -> None:
+    `choose` answers the calls of paths for which no answers were set; without it they are answered by 200.
+    """
+
+    def __init__(self, signing_secret: str, choose: Callable[[Call], Answer] | None = None) -> None:
         self._webhook = Webhook(signing_secret)
+        self._choose = choose or (lambda _call: Answer())
         self._calls: list[Call] = []
         self._answers: dict[str, deque[Answer]] = {}
         self._changed = threading.Condition()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, self._take))
-        self._server.daemon_threads = True
+        self._server = LoopbackServer(("127.0.0.1", 0), partial(_Handler, self._take))
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def __enter__(self) -> Self:
@@ -125,12 +130,12 @@ class Receiver:
         with self._changed:
             self._calls.append(checked)
             self._changed.notify_all()
-            return checked, self._next_answer(call.path)
+            return checked, self._next_answer(checked)
 
-    def _next_answer(self, path: str) -> Answer:
-        answers = self._answers.get(path)
+    def _next_answer(self, call: Call) -> Answer:
+        answers = self._answers.get(call.path)
         if not answers:
-            return Answer()
+            return self._choose(call)
         return answers.popleft() if len(answers) > 1 else answers[0]
 
     def _problem(self, call: Call) -> str | None:

@@ -64,6 +64,13 @@ def test_answers_come_in_turn_and_the_last_stays(receiver: Receiver) -> None:
     assert call(receiver, "/other") == 200
 
 
+def test_a_choice_answers_what_has_no_answers_of_its_own() -> None:
+    """Who gives a choice decides by the call; paths with answers of their own keep them."""
+    with Receiver(SECRET, lambda call: Answer(500 + call.attempt)) as receiver:
+        receiver.answer("/set", Answer(204))
+        assert [call(receiver, path) for path in ("/set", "/free")] == [204, 502]
+
+
 def test_waiting_ends_when_enough_came_or_at_the_limit(receiver: Receiver) -> None:
     """A wait returns all calls so far, whether or not they are enough."""
     assert receiver.wait_for(1, 0.01) == []
