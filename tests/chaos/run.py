@@ -33,7 +33,7 @@ from .planted import PLANTED
 from .stage import Stage, staged
 from .target import heard, mood
 
-DRAIN_SECONDS = 420.0
+DRAIN_SECONDS = 900.0
 MOST_TOLD = 50
 MOST_STORIES = 3
 _OF_JOB = re.compile(r"\[job ([0-9]+)\]$")
