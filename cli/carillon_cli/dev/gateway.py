@@ -8,6 +8,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from carillon_cli.dev.serving import LoopbackServer
 
 _BODY_BYTES_LIMIT = 10 * 1024 * 1024
 _ANSWER_SECONDS = 30.0
+_CHECKS = 5
 # Both ends of the connection decide these for themselves.
 _HOP_BY_HOP = frozenset(
     {
@@ -76,22 +78,32 @@ class Gateway:
         for server in self._servers:
             threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
 
-    def check(self, path: str) -> None:
+    def check(self, path: str, pause_seconds: float = 1.0) -> None:
         """Ask for a path, and so start what answers.
+
+        On a busy machine a first function may take longer to start than a request may wait: a 503 is asked again.
 
         Raises:
             DevError: if no answer comes, or one that speaks of a fault.
         """
+        status = self._status(path)
+        for _ in range(_CHECKS - 1):
+            if status != HTTPStatus.SERVICE_UNAVAILABLE:
+                break
+            time.sleep(pause_seconds)
+            status = self._status(path)
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise DevError(f"the API answers {path} with status {status}", UNREACHABLE)
+
+    def _status(self, path: str) -> int:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_ANSWER_SECONDS + 5)
         try:
             connection.request("GET", path)
-            status = connection.getresponse().status
+            return connection.getresponse().status
         except (OSError, http.client.HTTPException) as error:
             raise DevError(f"the API does not answer: {error}", UNREACHABLE) from error
         finally:
             connection.close()
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise DevError(f"the API answers {path} with status {status}", UNREACHABLE)
 
     def close(self) -> None:
         """Stop listening."""

@@ -1,4 +1,7 @@
-"""Answers about many schedules, as one digest: `python -m tests.unit.domain.time.host_probe` on any host."""
+"""Answers about many schedules, as one digest, on any host: `python -m tests.unit.domain.time.host_probe`.
+
+Behind the digest it says how the host calls a Monday: by that it is known whether its language was in force.
+"""
 
 import locale
 import time
@@ -28,4 +31,4 @@ if __name__ == "__main__":
     with suppress(locale.Error):  # a host without that language
         locale.setlocale(locale.LC_ALL, "")
     time.tzset()
-    print(digest())  # noqa: T201 - the answer
+    print(digest(), time.strftime("%A", time.gmtime(345_600)))  # noqa: T201 - the answer
