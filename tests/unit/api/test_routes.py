@@ -11,6 +11,7 @@ import pytest
 
 from carillon.domain.identity import ulid
 from carillon.domain.run import Attempt, RunState, SkippedBlock
+from carillon.domain.zones import zone_data_version
 from support.api import ApiUnderTest
 
 EVENTS = Path(__file__).parents[3] / "events"
@@ -21,6 +22,11 @@ def test_health_needs_no_key(api: ApiUnderTest) -> None:
     """Anybody may ask whether the API answers."""
     reply = api.call("GET", "/v1/health", key=None)
     assert (reply.status, reply.json["status"]) == (200, "ok")
+
+
+def test_b076_the_service_tells_its_zone_data(api: ApiUnderTest) -> None:
+    """B076: the release of the rules that this function plans by, whatever the host has."""
+    assert api.call("GET", "/v1/health", key=None).json["zone_data"] == zone_data_version() >= "2026f"
 
 
 @pytest.mark.parametrize(

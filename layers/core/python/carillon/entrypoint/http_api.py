@@ -16,6 +16,7 @@ from carillon.application.read_runs import GetRun, ListRuns
 from carillon.application.trigger_run import TriggerRun
 from carillon.domain.targets import TargetPolicy
 from carillon.domain.tenancy import Principal
+from carillon.domain.zones import zone_data_version
 from carillon.entrypoint import problems
 from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.http_request import (
@@ -142,7 +143,7 @@ class _Front:
 
 def health(_: Request) -> Answer:
     """GET /v1/health: this function answers. It reads nothing, because anybody may ask."""
-    return Answer(200, json.dumps({"status": "ok", "version": __version__}))
+    return Answer(200, json.dumps({"status": "ok", "version": __version__, "zone_data": zone_data_version()}))
 
 
 def _refuse(error: Exception, request_id: str) -> Answer:
