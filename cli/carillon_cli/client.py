@@ -122,6 +122,26 @@ class Client:
         """Run a job now, whatever its plan; gives the run. It is not tried again by itself: it might run twice."""
         return self._act(job_id, "trigger", {}, repeatable=False)
 
+    def signing_secrets(self) -> Page:
+        """The secrets that sign, newest first, without their texts."""
+        return self._page("/v1/signing-secrets", {})
+
+    def rotate_signing_secret(self, overlap: str | None = None) -> JsonObject:
+        """Make a new secret, which is given with its text; the one before it signs for an ISO 8601 overlap still.
+
+        It is not tried again by itself: if no answer came, the new secret can be listed and revealed.
+        """
+        options = {} if overlap is None else {"overlap": overlap}
+        return self._post("/v1/signing-secrets/rotate", options, repeatable=False)
+
+    def reveal_signing_secret(self, secret_id: str) -> JsonObject:
+        """A secret that signs, with its text."""
+        return self._post(f"/v1/signing-secrets/{_segment(secret_id)}/reveal", {})
+
+    def first_audit_events(self, filters: Filters | None = None, most: int | None = None) -> Page:
+        """The newest audit events, `most` of them (1 or more) or all, as one page. Filter: `action`."""
+        return self._first("/v1/audit-events", filters, most)
+
     def run(self, run_id: str) -> JsonObject:
         """The run of an id, with its attempts."""
         return self._get(f"/v1/runs/{_segment(run_id)}")
@@ -161,8 +181,8 @@ class Client:
             missing = None if missing is None else missing - len(page.items)
 
     def _page(self, path: str, query: Filters) -> Page:
-        given = {name: value for name, value in query.items() if value is not None}
-        answer = self._get(f"{path}?{urlencode(given)}")
+        given = urlencode({name: value for name, value in query.items() if value is not None})
+        answer = self._get(f"{path}?{given}" if given else path)
         items, cursor = answer.get("data"), answer.get("next_cursor")
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             raise BadAnswerError("a list came without its data")
@@ -179,8 +199,10 @@ class Client:
         return Page(tuple(item for page in pages for item in page.items), pages[-1].next_cursor)
 
     def _act(self, job_id: str, action: str, options: Mapping[str, Any], *, repeatable: bool = True) -> JsonObject:
+        return self._post(f"/v1/jobs/{_segment(job_id)}/{action}", options, repeatable=repeatable)
+
+    def _post(self, path: str, options: Mapping[str, Any], *, repeatable: bool = True) -> JsonObject:
         body, headers = json.dumps(options).encode(), {"Content-Type": "application/json"}
-        path = f"/v1/jobs/{_segment(job_id)}/{action}"
         return _json_object(self._transport.send(Request("POST", path, body, headers, repeatable=repeatable)))
 
     def _get(self, path: str) -> JsonObject:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 COMMANDS = {
+    "audit": ("carillon_cli.audit:audit", "List what was done by whom."),
     "demo": ("carillon_cli.dev.demo:demo", "Run Carillon on this machine and watch two jobs at work."),
     "dev": ("carillon_cli.dev.command:dev", "Run Carillon on this machine, on a local AWS."),
     "invoke": ("carillon_cli.invoke:invoke", "Run a deployed function with an event from a file."),
@@ -14,6 +15,7 @@ COMMANDS = {
     "preview": ("carillon_cli.preview:preview_command", "Show what a schedule means and when it runs next."),
     "replan": ("carillon_cli.replan:replan", "Plan jobs anew after an update of the zone data, as the operator."),
     "runs": ("carillon_cli.runs:runs", "List and show runs of jobs."),
+    "secrets": ("carillon_cli.secrets:secrets", "List, rotate and reveal signing secrets."),
     "smoke": ("carillon_cli.dev.smoke:smoke", "Check that the whole of Carillon works on this machine."),
     "targets": ("carillon_cli.targets:targets", "Tell whether a URL may be a target, without any service."),
     "tenants": ("carillon_cli.tenants:tenants", "Create and list tenants, with the operator's AWS credentials."),

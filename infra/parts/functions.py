@@ -110,6 +110,7 @@ class Functions(FunctionFactory):
                 settings=ApiSettings(
                     stage=self.stage.name,
                     **self._tables,
+                    secrets_key_id=self._storage.secrets_key.key_id,
                     shards=self.stage.shards,
                     retention_days=self.stage.retention_days,
                     allow_loopback_targets=self.stage.allow_loopback_targets,
@@ -120,7 +121,8 @@ class Functions(FunctionFactory):
         )
         function.allow((BATCH_GET, GET, PUT, QUERY, UPDATE), self._jobs)
         function.allow((QUERY,), self._index(keys.BY_TENANT_INDEX))
-        function.allow((DELETE, GET, PUT, UPDATE), self._control)
+        function.allow((DELETE, GET, PUT, QUERY, UPDATE), self._control)
+        function.allow(("kms:Decrypt", "kms:Encrypt"), self._storage.secrets_key.key_arn)
         return function
 
     def _ticker(self) -> CarillonFunction:

@@ -20,6 +20,7 @@ from botocore.session import Session
 
 from carillon.adapters.aws import new_client, new_session
 from carillon.adapters.dynamodb import keys
+from carillon.adapters.dynamodb.audit import DynamoAuditTrail
 from carillon.adapters.dynamodb.control import DynamoGroupLeases, DynamoShardLedger, DynamoTickLedger
 from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.dynamodb.due import DynamoDueIndex
@@ -35,12 +36,18 @@ from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.state import MemoryState
-from carillon.adapters.memory.tenants import MemoryQuarantine, MemorySigningSecrets, MemoryTenants
+from carillon.adapters.memory.tenants import (
+    MemoryAuditTrail,
+    MemoryQuarantine,
+    MemorySigningSecrets,
+    MemoryTenants,
+)
 from carillon.adapters.sqs.routing import QueueName
 from carillon.adapters.sqs.ticks import SqsTickQueue
 from carillon.adapters.sqs.work import SqsWorkQueues
 from carillon.domain.planning import DueEntry
 from carillon.ports import (
+    AuditTrail,
     DueIndex,
     GroupLeases,
     JobStore,
@@ -73,6 +80,7 @@ class Stores:
     tenants: Tenants
     quarantine: Quarantine
     secrets: SigningSecrets
+    trail: AuditTrail
     state: MemoryState | None = None
     database: Database | None = None
 
@@ -116,7 +124,8 @@ def memory_stores() -> Stores:
         ticks=MemoryTickLedger(state),
         tenants=MemoryTenants(state),
         quarantine=MemoryQuarantine(state),
-        secrets=MemorySigningSecrets(),
+        secrets=MemorySigningSecrets(state),
+        trail=MemoryAuditTrail(state),
         state=state,
     )
 
@@ -176,6 +185,7 @@ class Endpoint:
             tenants=DynamoTenants(database),
             quarantine=DynamoQuarantine(database),
             secrets=KmsSigningSecrets(database, kms, key_id),
+            trail=DynamoAuditTrail(database),
             database=database,
         )
 

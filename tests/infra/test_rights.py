@@ -29,7 +29,14 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
             "dynamodb:UpdateItem",
         },
         f"{JOBS}/index/by_tenant": {"dynamodb:Query"},
-        CONTROL: {"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+        CONTROL: {
+            "dynamodb:DeleteItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:Query",
+            "dynamodb:UpdateItem",
+        },
+        "Storage/SecretsKey": {"kms:Decrypt", "kms:Encrypt"},
     },
     "Ticker": {
         CONTROL: {"dynamodb:UpdateItem"},

@@ -71,7 +71,7 @@ class Machines:
         self._meter = SilentMeter()
         self._quarantine = MemoryQuarantine(state)
         self.tick_queue = MemoryTickQueue(world.kernel)
-        secrets = MemorySigningSecrets()
+        secrets = MemorySigningSecrets(state)
         secrets.add(TENANT, "sec_1", SECRET, plan.start_ms)
         self.ports = SimpleNamespace(
             index=gate.index(MemoryDueIndex(state, lag_ms=plan.lag_ms, page_size=plan.page_size)),

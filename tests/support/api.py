@@ -105,6 +105,7 @@ class ApiUnderTest:
         """The API over this world's ports, or others in their place."""
         world = self.world
         own = {"jobs": world.jobs, "runs": world.runs, "tenants": world.tenants, "shard_ledger": world.shards}
+        own |= {"secrets": world.secrets, "trail": world.trail}
         edges = {"clock": world.clock, "ids": world.ids, "cursor_key": lambda: CURSOR_KEY}
         rules = {"policy": self.policy, "shards": 64, "retention_ms": RETENTION_MS}
         return build_api(**{**own, **edges, **rules, **ports})

@@ -139,7 +139,7 @@ class World:
         self.queues = MemoryWorkQueues(self.clock)
         self.leases = MemoryGroupLeases(self.state)
         self.caller = ScriptedCaller(self.clock)
-        self.secrets = MemorySigningSecrets()
+        self.secrets = MemorySigningSecrets(self.state)
         self.secrets.add(TENANT, "sec_1", SECRET, START_MS)
 
     def port(self, name: str) -> Any:

@@ -130,7 +130,22 @@ def test_the_run_is_as_shown() -> None:
 
 def test_the_empty_list_is_as_shown() -> None:
     """The list that the page shows is that of a tenant without jobs."""
-    assert ApiUnderTest().call("GET", "/v1/jobs").json == shown_with("data")
+    assert ApiUnderTest().call("GET", "/v1/jobs").json in documents(page("docs/api.md"))
+
+
+def test_a_rotation_leaves_what_is_shown() -> None:
+    """Secrets and audit events have the members that the page shows."""
+    api = ApiUnderTest()
+    api.call("POST", "/v1/signing-secrets/rotate")
+    shown = shown_with("actor")
+    (event,) = api.call("GET", "/v1/audit-events").json["data"]
+    assert [list(event), list(event["actor"]), list(event["changes"][0])] == [
+        list(shown),
+        list(shown["actor"]),
+        list(shown["changes"][0]),
+    ]
+    lists = [document["data"][0] for document in documents(page("docs/api.md")) if document.get("data")]
+    assert list(api.call("GET", "/v1/signing-secrets").json["data"][0]) in [list(each) for each in lists]
 
 
 def test_the_problem_is_as_shown() -> None:

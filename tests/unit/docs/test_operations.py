@@ -118,6 +118,7 @@ def test_items_have_the_keys_that_are_listed() -> None:
         ("jobs", job, keys.plan_sk(0).replace("0", "<generation>")),
         ("control", keys.tenant_pk("<tenant>"), keys.TENANT_SK),
         ("control", *keys.secret_key("<tenant>", "<secret id>")),
+        ("control", keys.audit_pk("<tenant>"), "<event id>"),
         ("control", *keys.api_key_key("<key id>")),
         ("control", *keys.name_key("<tenant>", "<name>")),
         ("control", keys.group_key(0)[0].replace("0", "<n>"), keys.LEASE_SK),

@@ -16,7 +16,7 @@ DEAD_LETTERS = {
 }
 TABLES = {"stage": "dev", "jobs_table": "jobs", "control_table": "control"}
 EXAMPLES: list[StageSettings] = [
-    settings.ApiSettings(**TABLES, shards=64, retention_days=30, allow_loopback_targets=False),
+    settings.ApiSettings(**TABLES, secrets_key_id="key", shards=64, retention_days=30, allow_loopback_targets=False),
     settings.TickerSettings(stage="dev", control_table="control", tick_queue_url="http://localhost/tick", groups=4),
     settings.DispatcherSettings(
         **TABLES, **QUEUES, groups=4, shards=64, look_ahead_seconds=60, retention_days=30, batched_updates=True

@@ -32,11 +32,13 @@ DISPATCH_THREADS = 8
 
 def api() -> Handler:
     """The function behind the HTTP API."""
+    from carillon.adapters.dynamodb.audit import DynamoAuditTrail
     from carillon.adapters.dynamodb.control import DynamoShardLedger
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.dynamodb.stage_keys import DynamoCursorKey
     from carillon.adapters.dynamodb.tenants import DynamoTenants
+    from carillon.adapters.kms import KmsSigningSecrets
     from carillon.entrypoint.http_api import build_api
 
     settings = load(ApiSettings, os.environ)
@@ -46,6 +48,8 @@ def api() -> Handler:
         jobs=DynamoJobStore(database),
         runs=DynamoRunStore(database),
         tenants=DynamoTenants(database),
+        secrets=KmsSigningSecrets(database, process.client("kms"), settings.secrets_key_id),
+        trail=DynamoAuditTrail(database),
         shard_ledger=DynamoShardLedger(database),
         clock=process.clock,
         ids=process.ids,

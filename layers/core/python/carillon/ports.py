@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from carillon.domain.audit import AuditEvent
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Definition, Job, JobState, Lane, Priority
 from carillon.domain.messages import Tick, WorkMessage
 from carillon.domain.outcomes import CallRequest, Outcome
 from carillon.domain.planning import DueEntry, DueJob, DueRun, Occurrence, UnreadableEntry
 from carillon.domain.run import Run
+from carillon.domain.secrets import Rotation, SigningSecret
 from carillon.domain.tenancy import ApiKey, Tenant
 
 
@@ -412,11 +414,29 @@ class SigningSecrets(Protocol):
     """The secrets that sign a tenant's callbacks."""
 
     def active(self, tenant: str, now_ms: int) -> Sequence[str]:
-        """The texts (`whsec_…`) to sign with, newest first; empty when the tenant has none."""
+        """The texts (`whsec_…`) to sign with, newest first; empty when the tenant has none.
+
+        A rotation made elsewhere is known within five minutes; a secret whose time is known retires on time.
+        """
         ...
 
     def add(self, tenant: str, secret_id: str, text: str, now_ms: int) -> None:
         """Store a new secret, encrypted."""
+        ...
+
+    def list_all(self, tenant: str) -> Sequence[SigningSecret]:
+        """The tenant's secrets without their texts, in no order, read with strong consistency."""
+        ...
+
+    def rotate(self, tenant: str, rotation: Rotation, text: str, event: AuditEvent) -> bool:
+        """Store the new secret, let those that were seen retire, and add the event; all or nothing.
+
+        Returns False when one of them is no longer as it was seen.
+        """
+        ...
+
+    def reveal(self, tenant: str, secret_id: str) -> str | None:
+        """The text of a secret, or None when there is no such."""
         ...
 
 
@@ -444,6 +464,26 @@ class Tenants(Protocol):
 
     def key(self, key_id: str) -> ApiKey | None:
         """The key, or None."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """A page of a tenant's audit events, newest first; `next_before` is the id to go on before, or None at the end."""
+
+    events: tuple[AuditEvent, ...]
+    next_before: str | None
+
+
+class AuditTrail(Protocol):
+    """What was done by whom. Events are only ever added."""
+
+    def append(self, event: AuditEvent) -> None:
+        """Add an event. A repeat adds nothing."""
+        ...
+
+    def list_newest(self, tenant: str, limit: int, before: str | None) -> AuditPage:
+        """A tenant's events, newest first, from before the id given."""
         ...
 
 

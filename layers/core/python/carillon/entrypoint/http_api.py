@@ -11,8 +11,10 @@ from carillon import __version__
 from carillon.application.authenticate import Authenticate
 from carillon.application.create_job import CreateJob, ShardCount
 from carillon.application.edit_job import EditJob
+from carillon.application.read_audit import ListAuditEvents
 from carillon.application.read_jobs import GetJob, ListJobs
 from carillon.application.read_runs import GetRun, ListRuns
+from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
 from carillon.application.trigger_run import TriggerRun
 from carillon.domain.targets import TargetPolicy
 from carillon.domain.tenancy import Principal
@@ -31,7 +33,8 @@ from carillon.entrypoint.job_handlers import JobHandlers, preview_schedule
 from carillon.entrypoint.problems import FieldError, Refusal, invalid
 from carillon.entrypoint.routing import Route, find_route, not_built
 from carillon.entrypoint.run_handlers import RunHandlers
-from carillon.ports import Clock, Ids, JobStore, RunStore, ShardLedger, Tenants
+from carillon.entrypoint.tenant_handlers import TenantHandlers
+from carillon.ports import AuditTrail, Clock, Ids, JobStore, RunStore, ShardLedger, SigningSecrets, Tenants
 
 logger = logging.getLogger("carillon")
 
@@ -48,6 +51,8 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     jobs: JobStore,
     runs: RunStore,
     tenants: Tenants,
+    secrets: SigningSecrets,
+    trail: AuditTrail,
     shard_ledger: ShardLedger,
     clock: Clock,
     ids: Ids,
@@ -62,6 +67,8 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         jobs: the job store.
         runs: the run store.
         tenants: where API keys are found.
+        secrets: the tenants' signing secrets.
+        trail: where audit events are kept.
         shard_ledger: learns of our shard count before the first job is created.
         clock: the present.
         ids: ids of new jobs.
@@ -81,10 +88,17 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         policy,
     )
     of_runs = RunHandlers(GetRun(runs), ListRuns(jobs, runs), cursors)
-    return _Front(_routes(of_jobs, of_runs), Authenticate(tenants), clock)
+    of_tenants = TenantHandlers(
+        ListSecrets(secrets),
+        RotateSecret(secrets, ids),
+        RevealSecret(secrets, trail, ids),
+        ListAuditEvents(trail),
+        cursors,
+    )
+    return _Front(_routes(of_jobs, of_runs, of_tenants), Authenticate(tenants), clock)
 
 
-def _routes(of_jobs: JobHandlers, of_runs: RunHandlers) -> tuple[Route[Handle], ...]:
+def _routes(of_jobs: JobHandlers, of_runs: RunHandlers, of_tenants: TenantHandlers) -> tuple[Route[Handle], ...]:
     return (
         Route("POST", "/v1/jobs", "jobs:write", of_jobs.create_job),
         Route("GET", "/v1/jobs", "jobs:read", of_jobs.list_jobs, _PAGE | {"state", "label", "name_prefix"}),
@@ -97,6 +111,10 @@ def _routes(of_jobs: JobHandlers, of_runs: RunHandlers) -> tuple[Route[Handle], 
         Route("GET", "/v1/jobs/{job_id}/runs", "runs:read", of_runs.list_runs, _PAGE | {"state"}),
         Route("GET", "/v1/runs/{run_id}", "runs:read", of_runs.get_run),
         Route("POST", "/v1/schedules/preview", "jobs:read", preview_schedule),
+        Route("GET", "/v1/signing-secrets", "secrets:manage", of_tenants.list_secrets),
+        Route("POST", "/v1/signing-secrets/rotate", "secrets:manage", of_tenants.rotate_secret),
+        Route("POST", "/v1/signing-secrets/{secret_id}/reveal", "secrets:manage", of_tenants.reveal_secret),
+        Route("GET", "/v1/audit-events", "audit:read", of_tenants.list_audit_events, _PAGE | {"action"}),
         Route("GET", "/v1/health", None, health),
         *not_built(),
     )

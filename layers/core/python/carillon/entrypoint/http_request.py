@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
+from carillon.domain.audit import Actor, ActorType
 from carillon.domain.tenancy import Principal
 from carillon.entrypoint.problems import FieldError, Refusal
 
@@ -32,6 +33,7 @@ class Request:
         headers: names in lower case.
         body: as sent.
         now_ms: the instant of the request, epoch ms.
+        request_id: its name, in our logs and in what is kept of it.
         principal: who asks; None while that is not known.
         path_values: the segments that stand for an id, by its name.
     """
@@ -43,15 +45,19 @@ class Request:
     headers: Mapping[str, str]
     body: bytes
     now_ms: int
+    request_id: str = ""
     principal: Principal | None = None
     path_values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tenant(self) -> str:
         """Whose data this is about: of the key, never of the path or the body."""
-        if self.principal is None:
-            raise PermissionError("the route did not ask for a key")
-        return self.principal.tenant
+        return self._known().tenant
+
+    @property
+    def actor(self) -> Actor:
+        """Who is to be named in the audit trail."""
+        return Actor(ActorType.API_KEY, self._known().key_id, self.request_id)
 
     def of(self, principal: Principal | None, path_values: Mapping[str, str]) -> "Request":
         """The request with what its route found out."""
@@ -60,6 +66,11 @@ class Request:
     def path(self, *segments: str) -> str:
         """A path of ours, as the client has to write it."""
         return "/".join((self.base, *segments))
+
+    def _known(self) -> Principal:
+        if self.principal is None:
+            raise PermissionError("the route did not ask for a key")
+        return self.principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +117,7 @@ def read_request(event: Event, now_ms: int) -> Request:
         headers=_headers(event),
         body=_body(event),
         now_ms=now_ms,
+        request_id=request_id_of(event),
     )
 
 

@@ -14,12 +14,12 @@ from carillon.domain.editing import Edited, cancel, pause, resume
 from carillon.domain.job import Definition, JobState
 from carillon.domain.settling import Moment
 from carillon.domain.targets import TargetPolicy
+from carillon.entrypoint.action_bodies import body_of_action, refuse_idempotency_key, refuse_options
 from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.http_request import Answer, Request, require_json, require_merge_patch
 from carillon.entrypoint.json_text import read_object
 from carillon.entrypoint.pages import answer_page, bad_parameter, choice, read_page, single
 from carillon.entrypoint.preconditions import etag_of, revisions_required, revisions_wanted
-from carillon.entrypoint.problems import FieldError, invalid
 from carillon.entrypoint.views import text_of_job, view_of_job, view_of_run
 
 # ruff: noqa: PLC0415 - the validator of documents is half of a cold import, and reading needs none
@@ -82,20 +82,20 @@ class JobHandlers:
 
     def pause_job(self, request: Request) -> Answer:
         """POST /v1/jobs/{job_id}/pause."""
-        _refuse_options(request)
+        refuse_options(request)
         return _shown(self._edited(request, pause, revisions_wanted(request)))
 
     def resume_job(self, request: Request) -> Answer:
         """POST /v1/jobs/{job_id}/resume."""
         from carillon.entrypoint.wire.actions import ResumeOptions, read_options
 
-        options = read_options(_body_of_action(request), ResumeOptions)
+        options = read_options(body_of_action(request), ResumeOptions)
         resumed = partial(resume, catch_up=options.catch_up)
         return _shown(self._edited(request, resumed, revisions_wanted(request)))
 
     def trigger_run(self, request: Request) -> Answer:
         """POST /v1/jobs/{job_id}/trigger."""
-        _refuse_options(request)
+        refuse_options(request)
         run = self.trigger(request.tenant, request.path_values["job_id"], request.now_ms)
         return Answer(202, json.dumps(view_of_run(run)), {"Location": request.path("v1", "runs", run.key.run_id)})
 
@@ -113,35 +113,8 @@ def preview_schedule(request: Request) -> Answer:
     return Answer(200, json.dumps(document_of(read_preview(read_object(request.body), request.now_ms))))
 
 
-def refuse_idempotency_key(request: Request) -> None:
-    """Refuse to be relied on for what is not built yet.
-
-    Raises:
-        Refusal: the request has an Idempotency-Key.
-    """
-    if "idempotency-key" in request.headers:
-        raise invalid(
-            [FieldError("header", "Idempotency-Key", "not_supported", "documented, but not built yet; leave it out")]
-        )
-
-
 def _shown(definition: Definition) -> Answer:
     return Answer(200, text_of_job(definition), {"ETag": etag_of(definition)})
-
-
-def _refuse_options(request: Request) -> None:
-    """An action without choices takes no body but an empty object."""
-    from carillon.entrypoint.wire.actions import NoOptions, read_options
-
-    read_options(_body_of_action(request), NoOptions)
-
-
-def _body_of_action(request: Request) -> bytes:
-    """The body of an action, which may be missing."""
-    refuse_idempotency_key(request)
-    if request.body:
-        require_json(request)
-    return request.body
 
 
 def _job_filter(request: Request) -> JobFilter:

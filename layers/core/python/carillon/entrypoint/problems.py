@@ -13,8 +13,11 @@ from carillon.application.create_job import NoOccurrenceError
 from carillon.application.edit_job import RevisionMismatchError
 from carillon.application.read_jobs import JobNotFoundError
 from carillon.application.read_runs import RunNotFoundError
+from carillon.application.signing_secrets import SecretNotFoundError
 from carillon.domain.editing import JobFinishedError
+from carillon.domain.instants import format_instant
 from carillon.domain.revisions import TooManyEditsError
+from carillon.domain.secrets import RotationInProgressError
 from carillon.entrypoint.cursors import BadCursorError
 from carillon.entrypoint.json_text import JsonError
 from carillon.ports import NameTakenError, UnavailableError
@@ -32,6 +35,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "not_found": (404, "There is no such thing"),
     "method_not_allowed": (405, "The method is not allowed here"),
     "name_taken": (409, "The name is taken"),
+    "rotation_in_progress": (409, "The secret before the newest one still signs"),
     "job_finished": (409, "The job has ended"),
     "revision_mismatch": (412, "The job has been changed"),
     "too_large": (413, "The request is too large"),
@@ -141,6 +145,14 @@ def _job_finished(_: object) -> Refusal:
     return Refusal("job_finished", "the job has ended in a way that does not allow this")
 
 
+def _rotation_in_progress(error: RotationInProgressError) -> Refusal:
+    return Refusal(
+        "rotation_in_progress",
+        "two secrets sign at the most: wait until the older one retires, or rotate with an overlap of PT0S",
+        extensions={"previous_expires_at": format_instant(error.retires_at)},
+    )
+
+
 def _too_many_edits(error: TooManyEditsError) -> Refusal:
     return Refusal(
         "too_many_edits",
@@ -167,6 +179,8 @@ _ANSWERS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
     NoOccurrenceError: _no_occurrence,
     RevisionMismatchError: _revision_mismatch,
     JobFinishedError: _job_finished,
+    SecretNotFoundError: _not_found,
+    RotationInProgressError: _rotation_in_progress,
     TooManyEditsError: _too_many_edits,
     UnavailableError: _unavailable,
 }

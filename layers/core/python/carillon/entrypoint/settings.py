@@ -116,8 +116,22 @@ class TargetSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SecretsSettings:
+    """For functions that read or write signing secrets."""
+
+    secrets_key_id: str
+    """Id or ARN of the KMS key under which the tenants' signing secrets are encrypted."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ApiSettings(
-    TargetSettings, RetentionPeriodSettings, ShardSettings, ControlTableSettings, JobsTableSettings, StageSettings
+    TargetSettings,
+    SecretsSettings,
+    RetentionPeriodSettings,
+    ShardSettings,
+    ControlTableSettings,
+    JobsTableSettings,
+    StageSettings,
 ):
     """Settings of the api function, which answers the HTTP API."""
 
@@ -152,6 +166,7 @@ class DispatcherSettings(
 @dataclass(frozen=True, kw_only=True)
 class WorkerSettings(
     TargetSettings,
+    SecretsSettings,
     WorkQueueSettings,
     RetentionPeriodSettings,
     ControlTableSettings,
@@ -159,9 +174,6 @@ class WorkerSettings(
     StageSettings,
 ):
     """Settings of the worker and the long worker function, which start runs and call their targets."""
-
-    secrets_key_id: str
-    """Id or ARN of the KMS key under which the tenants' signing secrets are encrypted."""
 
     lane: Lane
     """`short`: calls of up to a minute, handled in batches; `long`: slow calls, one message an invocation."""

@@ -74,6 +74,12 @@ SCOPES: Final = "scopes"
 KEY_EXPIRES_AT_MS: Final = "key_expires_at_ms"
 REVOKED_AT: Final = "revoked_at"
 CIPHERTEXT: Final = "ciphertext"
+RETIRES_AT: Final = "retires_at"
+OCCURRED_AT: Final = "occurred_at"
+ACTOR: Final = "actor"
+ACTION: Final = "action"
+TARGET_ID: Final = "target_id"
+CHANGES: Final = "changes"
 BODY: Final = "body"
 KEPT_AT: Final = "kept_at"
 SEALED: Final = "sealed"
@@ -145,6 +151,11 @@ def tenant_pk(tenant: str) -> str:
 def secret_key(tenant: str, secret_id: str) -> tuple[str, str]:
     """The key of a signing secret."""
     return tenant_pk(tenant), SECRET_PREFIX + secret_id
+
+
+def audit_pk(tenant: str) -> str:
+    """The partition of a tenant's audit events, whose sort keys are their ids."""
+    return f"AUDIT#{tenant}"
 
 
 def api_key_key(key_id: str) -> tuple[str, str]:

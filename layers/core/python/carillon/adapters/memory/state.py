@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from threading import RLock
 
 from carillon.adapters.store_rules import due_job, due_run
+from carillon.domain.audit import AuditEvent
 from carillon.domain.job import Job, JobSpec
 from carillon.domain.planning import DueEntry, DueJob, DueRun, UnreadableEntry
 from carillon.domain.run import Run
+from carillon.domain.secrets import SigningSecret
 from carillon.domain.tenancy import ApiKey, Tenant
 from carillon.ports import Clock, GroupLease
 
@@ -63,6 +65,8 @@ class MemoryState:
     ticks: TickRange = field(default_factory=TickRange)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     api_keys: dict[str, ApiKey] = field(default_factory=dict)
+    secrets: defaultdict[str, dict[str, tuple[SigningSecret, str]]] = field(default_factory=lambda: defaultdict(dict))
+    audit: defaultdict[str, dict[str, AuditEvent]] = field(default_factory=lambda: defaultdict(dict))
 
     def put_job(self, job: Job) -> None:
         """Store the hot half of a job or a segment of it, and what the due index shows of it."""

@@ -1,10 +1,12 @@
 """Tenants, keys, secrets and the quarantine in memory."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from carillon.adapters.memory.state import MemoryState, SetAside
+from carillon.domain.audit import AuditEvent
+from carillon.domain.secrets import Rotation, SigningSecret, signing
 from carillon.domain.tenancy import ApiKey, Tenant
+from carillon.ports import AuditPage
 
 MOST_KEPT_CHARACTERS = 1024
 
@@ -43,17 +45,61 @@ class MemoryTenants:
 class MemorySigningSecrets:
     """The secrets that sign a tenant's callbacks, in clear."""
 
-    def __init__(self) -> None:
-        self._secrets: defaultdict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
+    def __init__(self, state: MemoryState) -> None:
+        self._state = state
 
-    def active(self, tenant: str, now_ms: int) -> Sequence[str]:  # noqa: ARG002 - nothing expires here
+    def active(self, tenant: str, now_ms: int) -> Sequence[str]:
         """The texts to sign with, newest first."""
-        newest_first = sorted(self._secrets[tenant].values(), reverse=True)
-        return [text for _, text in newest_first]
+        with self._state.lock:
+            kept = self._state.secrets[tenant]
+            return [kept[secret.id][1] for secret in signing((secret for secret, _ in kept.values()), now_ms)]
 
     def add(self, tenant: str, secret_id: str, text: str, now_ms: int) -> None:
         """Store a new secret."""
-        self._secrets[tenant].setdefault(secret_id, (now_ms, text))
+        with self._state.lock:
+            self._state.secrets[tenant].setdefault(secret_id, (SigningSecret(secret_id, now_ms), text))
+
+    def list_all(self, tenant: str) -> Sequence[SigningSecret]:
+        """The tenant's secrets without their texts."""
+        with self._state.lock:
+            return [secret for secret, _ in self._state.secrets[tenant].values()]
+
+    def rotate(self, tenant: str, rotation: Rotation, text: str, event: AuditEvent) -> bool:
+        """Store the new secret, let the others retire, and add the event."""
+        with self._state.lock:
+            kept = self._state.secrets[tenant]
+            if any(seen.id not in kept or kept[seen.id][0] != seen for seen in rotation.seen):
+                return False
+            kept.update((retired.id, (retired, kept[retired.id][1])) for retired in rotation.retired)
+            kept[rotation.added.id] = (rotation.added, text)
+            self._state.audit[tenant].setdefault(event.id, event)
+            return True
+
+    def reveal(self, tenant: str, secret_id: str) -> str | None:
+        """The text of a secret, or None."""
+        with self._state.lock:
+            found = self._state.secrets[tenant].get(secret_id)
+            return None if found is None else found[1]
+
+
+class MemoryAuditTrail:
+    """What was done by whom."""
+
+    def __init__(self, state: MemoryState) -> None:
+        self._state = state
+
+    def append(self, event: AuditEvent) -> None:
+        """Add an event."""
+        with self._state.lock:
+            self._state.audit[event.tenant].setdefault(event.id, event)
+
+    def list_newest(self, tenant: str, limit: int, before: str | None) -> AuditPage:
+        """A tenant's events, newest first."""
+        with self._state.lock:
+            events = self._state.audit[tenant]
+            found = sorted((key for key in events if before is None or key < before), reverse=True)
+            page = tuple(events[key] for key in found[:limit])
+            return AuditPage(page, found[limit - 1] if len(found) > limit else None)
 
 
 class MemoryQuarantine:

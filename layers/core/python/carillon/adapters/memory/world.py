@@ -9,7 +9,12 @@ from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.state import MemoryState
-from carillon.adapters.memory.tenants import MemoryQuarantine, MemorySigningSecrets, MemoryTenants
+from carillon.adapters.memory.tenants import (
+    MemoryAuditTrail,
+    MemoryQuarantine,
+    MemorySigningSecrets,
+    MemoryTenants,
+)
 
 
 @dataclass(slots=True)
@@ -30,7 +35,8 @@ class MemoryWorld:
     tick_queue: MemoryTickQueue = field(init=False)
     work_queues: MemoryWorkQueues = field(init=False)
     tenants: MemoryTenants = field(init=False)
-    secrets: MemorySigningSecrets = field(init=False, default_factory=MemorySigningSecrets)
+    secrets: MemorySigningSecrets = field(init=False)
+    trail: MemoryAuditTrail = field(init=False)
     quarantine: MemoryQuarantine = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,4 +51,6 @@ class MemoryWorld:
         self.tick_queue = MemoryTickQueue(self.clock)
         self.work_queues = MemoryWorkQueues(self.clock)
         self.tenants = MemoryTenants(self.state)
+        self.secrets = MemorySigningSecrets(self.state)
+        self.trail = MemoryAuditTrail(self.state)
         self.quarantine = MemoryQuarantine(self.state)

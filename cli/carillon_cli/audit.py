@@ -1,0 +1,32 @@
+"""`carillon audit`: what was done by whom."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from carillon_cli.config import Service, uses_service
+from carillon_cli.listing import list_options, print_page
+
+_COLUMNS = ("AT", "ACTION", "TARGET", "ACTOR", "REQUEST")
+
+
+@click.group()
+def audit() -> None:
+    """List audit events."""
+
+
+@audit.command("list")
+@click.option("--action", metavar="ACTION", help="Only events of this action, such as signing_secret.rotated.")
+@list_options
+@uses_service()
+def list_events(service: Service, action: str | None, most: int | None, cursor: str | None) -> None:
+    """List what was done, newest first."""
+    page = service.client.first_audit_events({"action": action, "cursor": cursor}, most)
+    print_page(page, _COLUMNS, _row, as_json=service.as_json)
+
+
+def _row(event: Mapping[str, Any]) -> tuple[object, ...]:
+    actor = event.get("actor")
+    name = f"{actor.get('type')} {actor.get('id')}" if isinstance(actor, dict) else None
+    return event.get("occurred_at"), event.get("action"), event.get("target"), name, event.get("request_id")

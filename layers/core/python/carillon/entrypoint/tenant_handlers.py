@@ -1,0 +1,76 @@
+"""The handlers of what a tenant has beside jobs and runs: each parses, calls one use case, and maps the outcome."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from carillon.application.read_audit import ListAuditEvents
+from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
+from carillon.domain.audit import Action, AuditEvent
+from carillon.domain.instants import format_instant
+from carillon.domain.secrets import SigningSecret
+from carillon.entrypoint.action_bodies import body_of_action, refuse_options
+from carillon.entrypoint.cursors import Cursors
+from carillon.entrypoint.http_request import Answer, Request
+from carillon.entrypoint.pages import answer_page, choice, read_page
+
+# ruff: noqa: PLC0415 - the validator of documents is half of a cold import, and reading needs none
+
+_ACTIONS = {str(action): action for action in Action}
+
+
+@dataclass(frozen=True, slots=True)
+class TenantHandlers:
+    """One method a route."""
+
+    secrets: ListSecrets
+    rotate: RotateSecret
+    reveal: RevealSecret
+    audit: ListAuditEvents
+    cursors: Cursors
+
+    def list_secrets(self, request: Request) -> Answer:
+        """GET /v1/signing-secrets: two at the most, so there is one page."""
+        found = self.secrets(request.tenant, request.now_ms)
+        return Answer(200, json.dumps({"data": [_secret(each) for each in found], "next_cursor": None}))
+
+    def rotate_secret(self, request: Request) -> Answer:
+        """POST /v1/signing-secrets/rotate."""
+        from carillon.entrypoint.wire.actions import RotationOptions, read_options
+
+        options = read_options(body_of_action(request), RotationOptions)
+        rotation, text = self.rotate(request.tenant, request.actor, options.overlap, request.now_ms)
+        previous = [_secret(each) for each in rotation.retired]
+        return Answer(201, json.dumps({**_secret(rotation.added), "secret": text, "previous": previous}))
+
+    def reveal_secret(self, request: Request) -> Answer:
+        """POST /v1/signing-secrets/{secret_id}/reveal."""
+        refuse_options(request)
+        shown = self.reveal(request.tenant, request.actor, request.path_values["secret_id"], request.now_ms)
+        return Answer(200, json.dumps({**_secret(shown.secret), "secret": shown.text}))
+
+    def list_audit_events(self, request: Request) -> Answer:
+        """GET /v1/audit-events."""
+        asked = read_page(request, self.cursors)
+        walked = self.audit(request.tenant, choice(request, "action", _ACTIONS), asked.limit, asked.position)
+        return answer_page(request, asked, walked, self.cursors, view=_event, position_of=lambda event: event.id)
+
+
+def _secret(secret: SigningSecret) -> dict[str, Any]:
+    return {
+        "id": secret.id,
+        "created_at": format_instant(secret.created_at),
+        "expires_at": None if secret.retires_at is None else format_instant(secret.retires_at),
+    }
+
+
+def _event(event: AuditEvent) -> dict[str, Any]:
+    return {
+        "id": event.id,
+        "occurred_at": format_instant(event.occurred_at),
+        "actor": {"type": event.actor.type, "id": event.actor.id},
+        "action": event.action,
+        "target": event.target,
+        "request_id": event.actor.request_id,
+        "changes": [{"pointer": path, "before": before, "after": after} for path, before, after in event.changes],
+    }
