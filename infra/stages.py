@@ -83,6 +83,9 @@ class Stage:
     allow_loopback_targets: bool = False
     """Whether `http` and loopback targets are accepted. True only where the whole stage runs on one machine."""
 
+    secrets_kept_seconds: int = 300
+    """How long functions keep a tenant's signing secrets in memory (0 to 300): so late may a rotation be known."""
+
     batched_updates: bool = True
     """Whether dispatchers write in batches of 25 statements."""
     imitated_aws: bool = False
@@ -111,6 +114,7 @@ LOCAL = Stage(
     api_burst=1000,
     protect_data=False,
     allow_loopback_targets=True,
+    secrets_kept_seconds=2,  # nobody waits for minutes to see a rotation
     batched_updates=False,  # the local AWS, when it enforces rights, knows no table of a statement
     imitated_aws=True,
     dependencies_for="host",

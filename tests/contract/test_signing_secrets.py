@@ -7,7 +7,7 @@ from carillon.adapters import kms
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Item
 from carillon.adapters.dynamodb.writes import key_of
-from carillon.adapters.kms import CACHED_FOR_MS, KmsSigningSecrets
+from carillon.adapters.kms import KEPT_FOR_MS, KmsSigningSecrets
 from contract.backends import Stores
 from contract.conftest import LIVE
 from contract.samples import NOW_MS
@@ -62,8 +62,8 @@ def test_a_secret_is_kept_for_five_minutes(stores: Stores) -> None:
     stores.secrets.add("acme", "sec_1", "whsec_a", NOW_MS)
     assert list(stores.secrets.active("acme", NOW_MS)) == ["whsec_a"]
     remove(stores, "acme", "sec_1")
-    assert list(stores.secrets.active("acme", NOW_MS + CACHED_FOR_MS - 1)) == ["whsec_a"]
-    assert list(stores.secrets.active("acme", NOW_MS + CACHED_FOR_MS)) == []
+    assert list(stores.secrets.active("acme", NOW_MS + KEPT_FOR_MS - 1)) == ["whsec_a"]
+    assert list(stores.secrets.active("acme", NOW_MS + KEPT_FOR_MS)) == []
 
 
 def test_a_clock_that_goes_back_reads_again(stores: Stores) -> None:

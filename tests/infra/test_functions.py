@@ -58,7 +58,14 @@ def test_the_function_can_read_its_settings(template: Template, stage: Stage, fu
     """What is deployed loads, and is this stage's."""
     read = loaded(template, function)
     assert read.stage == stage.name
-    for name in ("shards", "groups", "look_ahead_seconds", "retention_days", "allow_loopback_targets"):
+    for name in (
+        "shards",
+        "groups",
+        "look_ahead_seconds",
+        "retention_days",
+        "allow_loopback_targets",
+        "secrets_kept_seconds",
+    ):
         assert getattr(read, name, getattr(stage, name)) == getattr(stage, name)
 
 

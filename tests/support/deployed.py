@@ -43,7 +43,7 @@ def environment_of(
     """
     queues = {f"{name}_queue_url": urls[name] for name in (*WORK_QUEUES, "tick")}
     dead = {f"{name}_dead_letter_url": urls[f"{name}-dead"] for name in WORK_QUEUES}
-    tables = {"jobs_table": jobs, "control_table": control, "secrets_key_id": key_id}
+    tables = {"jobs_table": jobs, "control_table": control, "secrets_key_id": key_id, "secrets_kept_seconds": 300}
     stage = {"stage": "test", "groups": 1, "shards": 2, "retention_days": 7}
     dispatching = {"look_ahead_seconds": 60, "batched_updates": False}
     calling = {"lane": "short", "call_seconds_limit": 60, "side_by_side": 2, "allow_loopback_targets": True}

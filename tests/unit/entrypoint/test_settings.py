@@ -16,7 +16,14 @@ DEAD_LETTERS = {
 }
 TABLES = {"stage": "dev", "jobs_table": "jobs", "control_table": "control"}
 EXAMPLES: list[StageSettings] = [
-    settings.ApiSettings(**TABLES, secrets_key_id="key", shards=64, retention_days=30, allow_loopback_targets=False),
+    settings.ApiSettings(
+        **TABLES,
+        secrets_key_id="key",
+        secrets_kept_seconds=300,
+        shards=64,
+        retention_days=30,
+        allow_loopback_targets=False,
+    ),
     settings.TickerSettings(stage="dev", control_table="control", tick_queue_url="http://localhost/tick", groups=4),
     settings.DispatcherSettings(
         **TABLES, **QUEUES, groups=4, shards=64, look_ahead_seconds=60, retention_days=30, batched_updates=True
@@ -25,6 +32,7 @@ EXAMPLES: list[StageSettings] = [
         **TABLES,
         **QUEUES,
         secrets_key_id="arn:aws:kms:us-east-1:000000000000:key/1",
+        secrets_kept_seconds=300,
         retention_days=30,
         allow_loopback_targets=True,
         lane="long",

@@ -11,7 +11,7 @@ from typing import Any
 from carillon.adapters.aws import new_client, new_session
 from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.system import SystemClock, SystemIds
-from carillon.domain.instants import DAY_MS
+from carillon.domain.instants import DAY_MS, SECOND_MS
 from carillon.domain.targets import HOSTED, TargetPolicy, development
 from carillon.entrypoint.observability import EmbeddedMeter, Handler, observed
 from carillon.entrypoint.settings import (
@@ -48,7 +48,12 @@ def api() -> Handler:
         jobs=DynamoJobStore(database),
         runs=DynamoRunStore(database),
         tenants=DynamoTenants(database),
-        secrets=KmsSigningSecrets(database, process.client("kms"), settings.secrets_key_id),
+        secrets=KmsSigningSecrets(
+            database,
+            process.client("kms"),
+            settings.secrets_key_id,
+            kept_for_ms=settings.secrets_kept_seconds * SECOND_MS,
+        ),
         trail=DynamoAuditTrail(database),
         shard_ledger=DynamoShardLedger(database),
         clock=process.clock,
@@ -147,7 +152,12 @@ def worker() -> Handler:
             meter=process.meter,
             retention_ms=settings.retention_days * DAY_MS,
         ),
-        secrets=KmsSigningSecrets(database, process.client("kms"), settings.secrets_key_id),
+        secrets=KmsSigningSecrets(
+            database,
+            process.client("kms"),
+            settings.secrets_key_id,
+            kept_for_ms=settings.secrets_kept_seconds * SECOND_MS,
+        ),
         caller=HttpCaller(process.clock, _policy(allow_loopback=settings.allow_loopback_targets)),
         ids=process.ids,
         timing=ExecutionTiming(

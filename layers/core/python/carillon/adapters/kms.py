@@ -1,4 +1,4 @@
-"""Signing secrets: encrypted by KMS, kept in the control table, and in clear for five minutes in memory."""
+"""Signing secrets: encrypted by KMS, kept in the control table, and in clear for some minutes in memory."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from carillon.domain.audit import AuditEvent
 from carillon.domain.instants import DAY_MS, SECOND_MS
 from carillon.domain.secrets import Rotation, SigningSecret, signing
 
-CACHED_FOR_MS: Final = 5 * 60 * 1000
+KEPT_FOR_MS: Final = 5 * 60 * SECOND_MS
 MOST_CACHED_TENANTS: Final = 1024
 _SECRETS_OF_TENANT: Final = f"#{k.PK} = :pk AND begins_with(#{k.SK}, :secret)"
 
@@ -24,14 +24,12 @@ class _Cached:
     texts: Mapping[SigningSecret, str]
     read_at: int
 
-    def is_fresh(self, now_ms: int) -> bool:
-        return 0 <= now_ms - self.read_at < CACHED_FOR_MS
-
 
 class KmsSigningSecrets:
     """The secrets that sign a tenant's callbacks. A ciphertext is bound to its tenant and its id."""
 
-    def __init__(self, database: Database, kms: Any, kms_key_id: str) -> None:
+    def __init__(self, database: Database, kms: Any, kms_key_id: str, *, kept_for_ms: int = KEPT_FOR_MS) -> None:
+        self._kept_for_ms = kept_for_ms
         self._database = database
         self._kms = kms
         self._kms_key_id = kms_key_id
@@ -40,7 +38,7 @@ class KmsSigningSecrets:
     def active(self, tenant: str, now_ms: int) -> Sequence[str]:
         """The texts to sign with, newest first; empty when the tenant has none."""
         cached = self._cache.get(tenant)
-        if cached is None or not cached.is_fresh(now_ms):
+        if cached is None or not 0 <= now_ms - cached.read_at < self._kept_for_ms:
             cached = _Cached(self._read(tenant), now_ms)
             self._keep(tenant, cached)
         return [cached.texts[secret] for secret in signing(cached.texts, now_ms)]

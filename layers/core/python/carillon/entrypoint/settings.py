@@ -122,6 +122,9 @@ class SecretsSettings:
     secrets_key_id: str
     """Id or ARN of the KMS key under which the tenants' signing secrets are encrypted."""
 
+    secrets_kept_seconds: Annotated[int, Between(0, 300)]
+    """Seconds that a tenant's signing secrets are kept in memory before they are read and decrypted anew (0 to 300)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ApiSettings(
