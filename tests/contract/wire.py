@@ -13,10 +13,11 @@ from contract.backends import a_session
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer: its status and its JSON."""
+    """An answer: its status and its JSON, or what came in its place."""
 
     body: dict[str, Any] = field(default_factory=dict)
     status: int = 200
+    raw: bytes | None = None
 
 
 def error(code: str, status: int = 400, **members: Any) -> Answer:
@@ -71,5 +72,5 @@ class Wire:
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        body = _Body(json.dumps(answer.body).encode())
+        body = _Body(json.dumps(answer.body).encode() if answer.raw is None else answer.raw)
         return AWSResponse(request.url, answer.status, {"content-type": "application/x-amz-json-1.0"}, body)

@@ -10,6 +10,7 @@ from botocore.parsers import ResponseParserError
 from botocore.session import Session, get_session
 
 from carillon import __version__
+from carillon.adapters.plain_json import use_plain_json
 from carillon.ports import UnavailableError
 
 Retries = Literal["standard", "adaptive"]
@@ -38,7 +39,9 @@ _NETWORK: Final = (HTTPClientError, BotocoreConnectionError, ResponseParserError
 
 def new_session() -> Session:
     """A session: its clients share what botocore loads, so one process wants one session."""
-    return get_session()
+    session = get_session()
+    use_plain_json(session)
+    return session
 
 
 def new_client(

@@ -2,12 +2,15 @@
 
 import secrets
 import time
+from base64 import b32encode
 from random import SystemRandom
 from typing import Final
 
-from carillon.domain.identity import ulid
+from carillon.domain.identity import CROCKFORD, ulid
 
+TOKEN_CHARACTERS: Final = 26
 _RANDOM: Final = SystemRandom()
+_TO_CROCKFORD: Final = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", CROCKFORD.encode())
 
 
 class SystemClock:
@@ -30,8 +33,8 @@ class SystemIds:
         return "job_" + ulid(now_ms, secrets.token_bytes(10))
 
     def token(self) -> str:
-        """A new unguessable name: 128 random bits in the 26 characters of a ULID."""
-        return ulid(secrets.randbits(48), secrets.token_bytes(10))
+        """A new unguessable name: 130 random bits in 26 of Crockford's characters. Each claim takes one."""
+        return b32encode(secrets.token_bytes(20)).translate(_TO_CROCKFORD)[:TOKEN_CHARACTERS].decode()
 
     def unit(self) -> float:
         """A draw in [0, 1)."""

@@ -12,6 +12,8 @@ from carillon.domain.identity import BadIdentityError, RunKey, is_job_id
 
 MESSAGE_VERSION = 1
 
+_compact = json.JSONEncoder(separators=(",", ":")).encode  # `dumps` makes a new encoder for each message
+
 
 class MessageKind(StrEnum):
     """`first`: an occurrence that has no record yet; `wait`: a run whose wait is over."""
@@ -42,7 +44,7 @@ class WorkMessage:
 
     def encode(self) -> str:
         """The text that travels."""
-        return json.dumps(
+        return _compact(
             {
                 "v": MESSAGE_VERSION,
                 "kind": self.kind,
@@ -53,8 +55,7 @@ class WorkMessage:
                 "generation": self.generation,
                 "wait": self.wait,
                 "claim_id": self.claim_id,
-            },
-            separators=(",", ":"),
+            }
         )
 
     @classmethod
@@ -91,7 +92,7 @@ class Tick:
 
     def encode(self) -> str:
         """The text that travels."""
-        return json.dumps({"v": MESSAGE_VERSION, "group": self.group, "second": self.second}, separators=(",", ":"))
+        return _compact({"v": MESSAGE_VERSION, "group": self.group, "second": self.second})
 
     @classmethod
     def decode(cls, text: str) -> "Tick":

@@ -4,12 +4,14 @@ It depends on nothing but the entry, the instant of the decision and the look-ah
 over, and keeps its instant, decides what the first one did.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from itertools import chain, islice
 
 from carillon.domain.identity import RunKey
+from carillon.domain.instants import LAST_INSTANT_MS
 from carillon.domain.job import Job, JobState, Lane, MisfirePolicy, PlanningRules, Priority
 from carillon.domain.run import Run, RunState, SkippedBlock
 from carillon.domain.schedule import OneOff, Schedule, decode
@@ -123,14 +125,12 @@ def decide(entry: DueJob, decided_at: int, look_ahead_ms: int) -> Plan:
     horizon = max(first, decided_at + look_ahead_ms - offset)
     punctual = (first,) if entry.next_fire_time - offset >= on_time_from else ()
     missed = _missed(schedule, first, on_time_from, with_first=not punctual, newest=_kept_of_missed(rules))
-    live = schedule.between(max(first, on_time_from - 1), horizon)
+    live = schedule.between(max(first, on_time_from - 1), LAST_INSTANT_MS)
     room = MOST_SENDS if rules.max_runs is None else min(MOST_SENDS, rules.max_runs - entry.planned)
-    candidates = chain(punctual, missed.kept, live)
-    sends = tuple(islice(candidates, max(room, 0)))
+    sends, upcoming = _split(chain(punctual, missed.kept, live), horizon, room)
     planned = entry.planned + len(sends)
-    upcoming = None
-    if rules.max_runs is None or planned < rules.max_runs:
-        upcoming = next(candidates, None) or schedule.next_after(horizon)
+    if rules.max_runs is not None and planned >= rules.max_runs:
+        upcoming = None
     return Plan(
         sends=tuple(Occurrence(nominal, _due(entry, nominal, offset)) for nominal in sends),
         skips=missed.skipped,
@@ -138,6 +138,16 @@ def decide(entry: DueJob, decided_at: int, look_ahead_ms: int) -> Plan:
         planned=planned,
         state=_state_after(schedule, upcoming, sends),
     )
+
+
+def _split(nominal_times: Iterator[int], horizon: int, room: int) -> tuple[tuple[int, ...], int | None]:
+    """What is sent, and the first nominal time that is not: it lies beyond the horizon, or there is no room for it."""
+    sends: list[int] = []
+    for nominal in nominal_times:
+        if nominal > horizon or len(sends) >= room:
+            return tuple(sends), nominal
+        sends.append(nominal)
+    return tuple(sends), None
 
 
 def window_offset(job_id: str, window_ms: int) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, Protocol
 
 from carillon.adapters.aws import ask
@@ -68,8 +69,9 @@ class FencedUpdate:
         }
 
 
+@lru_cache(maxsize=64)  # it says names only, and there are few shapes of updates
 def _statement(
-    table: str, sets: Sequence[str], removes: Sequence[str], equal: Sequence[str], at_most: Sequence[str]
+    table: str, sets: tuple[str, ...], removes: tuple[str, ...], equal: tuple[str, ...], at_most: tuple[str, ...]
 ) -> str:
     changes = [f'SET "{name}"=?' for name in sets] + [f'REMOVE "{name}"' for name in removes]
     conditions = [f'"{name}"=?' for name in (k.PK, k.SK, *equal)] + [f'"{name}"<=?' for name in at_most]
