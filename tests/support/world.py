@@ -179,6 +179,7 @@ class World:
         *,
         rules: PlanningRules | None = None,
         priority: Priority = Priority.NORMAL,
+        shard: int = 0,
         **spec: Any,
     ) -> str:
         """Store a job whose first occurrence is the schedule's next one; returns its id."""
@@ -193,7 +194,7 @@ class World:
             state=JobState.SCHEDULED,
             schedule=encode(schedule),
             rules=rules.encode(),
-            shard=0,
+            shard=shard,
             lane=target.lane,
             priority=priority,
             version=1,

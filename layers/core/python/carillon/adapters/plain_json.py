@@ -10,10 +10,13 @@ bases of a client's class, by an event, and the factory of parsers, a component 
 import json
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from typing import Any, Final
 
 from botocore.client import BaseClient
+from botocore.model import OperationModel
 from botocore.parsers import ResponseParserError, ResponseParserFactory
+from botocore.serialize import Serializer
 from botocore.session import Session
 
 PLAIN_OPERATIONS: Final = frozenset(
@@ -43,20 +46,19 @@ def use_plain_json(session: Session) -> None:
     session.register_component("response_parser_factory", PlainParsers())
 
 
-class PlainSerializer:
+class PlainSerializer(Serializer):
     """Requests whose parameters are their document; others, and the headers of all, by botocore's serializer."""
 
-    def __init__(self, by_model: Any) -> None:
+    def __init__(self, by_model: Serializer) -> None:
+        super().__init__()
         self._by_model = by_model
 
-    def serialize_to_request(self, parameters: dict[str, Any], operation_model: Any) -> dict[str, Any]:
+    def serialize_to_request(self, parameters: Mapping[str, Any], operation_model: OperationModel) -> dict[str, Any]:
         """The parts of a request."""
         if operation_model.name not in PLAIN_OPERATIONS:
-            whole: dict[str, Any] = self._by_model.serialize_to_request(parameters, operation_model)
-            return whole
-        request: dict[str, Any] = self._by_model.serialize_to_request({}, operation_model)
-        request["body"] = _encode(parameters).encode()
-        return request
+            return self._by_model.serialize_to_request(parameters, operation_model)
+        headers_alone = self._by_model.serialize_to_request({}, operation_model)
+        return {**headers_alone, "body": _encode(parameters).encode()}
 
 
 class PlainParser:
@@ -92,8 +94,8 @@ class _PlainClient(BaseClient):
         super().__init__(serializer=PlainSerializer(serializer), **others)
 
 
-def _add_base(base_classes: list[type], **_: object) -> None:
-    base_classes.insert(0, _PlainClient)
+def _add_base(**creating: Any) -> None:
+    creating["base_classes"].insert(0, _PlainClient)
 
 
 def _is_plain(response: dict[str, Any], shape: Any) -> bool:
