@@ -11,7 +11,7 @@ JOBS = 300
 @pytest.mark.timeout(900)
 def test_a_spike_loses_nothing_and_doubles_nothing(stack: DevStack) -> None:
     """Jobs of all priorities that are due in the same second are each called once, and each recorded once."""
-    deployed = Deployed(stack.url, stack.api_key, stack.signing_secret, stack.aws_endpoint, stack.outputs["JobsTable"])
+    deployed = Deployed(stack.signing_secret, stack.aws_endpoint, stack.outputs)
     found = spike(deployed, JOBS, MIXED, lead_seconds=20)
     assert (len(found.priorities), found.lost, found.doubled) == (JOBS, 0, 0)
     assert [call.problem for call in found.calls] == [None] * JOBS
