@@ -146,6 +146,26 @@ class Client:
         """The run of an id, with its attempts."""
         return self._get(f"/v1/runs/{_segment(run_id)}")
 
+    def cancel_run(self, run_id: str) -> JsonObject:
+        """Cancel one run: one that waits ends, one that is being called is broken off."""
+        return self._post(f"/v1/runs/{_segment(run_id)}/cancel", {})
+
+    def retry_run(self, run_id: str) -> JsonObject:
+        """Redrive a dead-lettered run. It is not tried again by itself: a repeat is refused."""
+        return self._post(f"/v1/runs/{_segment(run_id)}/retry", {}, repeatable=False)
+
+    def first_dead_letters(self, filters: Filters | None = None, most: int | None = None) -> Page:
+        """The latest dead letters, `most` of them (1 or more) or all, as one page. Filters: `job`, `since`."""
+        return self._first("/v1/dead-letters", filters, most)
+
+    def redrive_dead_letters(self, filters: Filters, *, dry_run: bool, cursor: str | None = None) -> JsonObject:
+        """Redrive a portion of the dead letters that a filter (`job`, `since`) names; `next_cursor` leads to the next.
+
+        It may be repeated: what is redriven is a dead letter no more.
+        """
+        wanted = {name: value for name, value in filters.items() if value is not None}
+        return self._post("/v1/dead-letters/redrive", {"filter": wanted, "dry_run": dry_run, "cursor": cursor})
+
     def jobs(self, filters: Filters | None = None) -> Iterator[JsonObject]:
         """All jobs, newest first. Filters: `state`, `label` (`key:value`), `name_prefix`."""
         return self._items("/v1/jobs", filters)

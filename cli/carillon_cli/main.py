@@ -8,13 +8,14 @@ import click
 
 COMMANDS = {
     "audit": ("carillon_cli.audit:audit", "List what was done by whom."),
+    "dead-letters": ("carillon_cli.dead_letters:dead_letters", "List and redrive runs that will not be tried again."),
     "demo": ("carillon_cli.dev.demo:demo", "Run Carillon on this machine and watch two jobs at work."),
     "dev": ("carillon_cli.dev.command:dev", "Run Carillon on this machine, on a local AWS."),
     "invoke": ("carillon_cli.invoke:invoke", "Run a deployed function with an event from a file."),
     "jobs": ("carillon_cli.jobs:jobs", "Create, list, show, change, pause, resume, trigger, cancel and import jobs."),
     "preview": ("carillon_cli.preview:preview_command", "Show what a schedule means and when it runs next."),
     "replan": ("carillon_cli.replan:replan", "Plan jobs anew after an update of the zone data, as the operator."),
-    "runs": ("carillon_cli.runs:runs", "List and show runs of jobs."),
+    "runs": ("carillon_cli.runs:runs", "List, show, cancel and retry runs of jobs."),
     "secrets": ("carillon_cli.secrets:secrets", "List, rotate and reveal signing secrets."),
     "smoke": ("carillon_cli.dev.smoke:smoke", "Check that the whole of Carillon works on this machine."),
     "targets": ("carillon_cli.targets:targets", "Tell whether a URL may be a target, without any service."),

@@ -1,4 +1,4 @@
-"""`carillon runs`: what became of the occurrences of jobs."""
+"""`carillon runs`: what became of the occurrences of jobs, and what can be done about it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,13 +19,13 @@ _STATES = (
     "cancelled",
     "skipped",
 )
-_COLUMNS = ("RUN", "STATE", "REASON", "SCHEDULED FOR", "LATENESS", "ATTEMPTS", "LAST")
+COLUMNS = ("RUN", "STATE", "REASON", "SCHEDULED FOR", "LATENESS", "ATTEMPTS", "LAST")
 _ATTEMPT_COLUMNS = ("ATTEMPT", "STARTED", "ENDED", "STATUS", "ERROR", "RESPONSE")
 
 
 @click.group()
 def runs() -> None:
-    """List and show runs of jobs."""
+    """List, show, cancel and retry runs of jobs."""
 
 
 @runs.command("list")
@@ -36,7 +36,7 @@ def runs() -> None:
 def list_runs(service: Service, job_id: str, state: str | None, most: int | None, cursor: str | None) -> None:
     """List the runs of a job, newest first."""
     page = service.client.first_runs(job_id, {"state": state, "cursor": cursor}, most)
-    print_page(page, _COLUMNS, _row, as_json=service.as_json)
+    print_page(page, COLUMNS, row_of_run, as_json=service.as_json)
 
 
 @runs.command()
@@ -55,7 +55,31 @@ def get(service: Service, run_id: str) -> None:
         print_table(_ATTEMPT_COLUMNS, [_attempt_row(attempt) for attempt in attempts])
 
 
-def _row(run: Mapping[str, Any]) -> tuple[object, ...]:
+@runs.command()
+@click.argument("run_id", metavar="RUN_ID")
+@uses_service()
+def cancel(service: Service, run_id: str) -> None:
+    """Cancel a run that waits, or break off the call of one that runs."""
+    _print_state(service, service.client.cancel_run(run_id))
+
+
+@runs.command()
+@click.argument("run_id", metavar="RUN_ID")
+@uses_service()
+def retry(service: Service, run_id: str) -> None:
+    """Give a dead-lettered run its attempts anew."""
+    _print_state(service, service.client.retry_run(run_id))
+
+
+def _print_state(service: Service, run: Mapping[str, Any]) -> None:
+    if service.as_json:
+        print_json(run)
+    else:
+        print_fields([(name, run.get(name)) for name in ("id", "state", "reason", "next_attempt_at")])
+
+
+def row_of_run(run: Mapping[str, Any]) -> tuple[object, ...]:
+    """The line of a run in a list, as `COLUMNS` names it."""
     attempts = _attempts(run)
     last = attempts[-1] if attempts else {}
     return (

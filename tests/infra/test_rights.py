@@ -29,6 +29,7 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
             "dynamodb:UpdateItem",
         },
         f"{JOBS}/index/by_tenant": {"dynamodb:Query"},
+        f"{JOBS}/index/dead": {"dynamodb:Query"},
         CONTROL: {
             "dynamodb:DeleteItem",
             "dynamodb:GetItem",

@@ -30,7 +30,7 @@ def test_letters_are_explained_alike() -> None:
 
 @pytest.mark.parametrize(("before", "after", "letter"), EDGES)
 def test_each_move_is_legal(before: str, after: str, letter: str) -> None:
-    """The diagram shows no move that the code refuses, and only what is started by hand is queued at first."""
+    """The diagram shows no move that the code refuses, and only people queue a run."""
     state = None if before == "[*]" else RunState(before)
     assert RunState(after) in runs._MOVES[state]
-    assert (after == "queued") == (letter == "i")
+    assert after != "queued" or letter in "ij"

@@ -260,6 +260,14 @@ class RunPage:
     next_before: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class DeadPage:
+    """A page of dead letters, the latest first; `next_after` is the position to go on behind, or None at the end."""
+
+    runs: tuple[Run, ...]
+    next_after: str | None
+
+
 class RunStore(Protocol):
     """Records of runs. A run is written whole, on the condition of the `rev` that was read."""
 
@@ -280,6 +288,14 @@ class RunStore(Protocol):
 
     def list_newest(self, job_id: str, limit: int, before: str | None) -> RunPage:
         """A job's runs, newest nominal time first, from before the name given."""
+        ...
+
+    def list_dead(self, tenant: str, since_ms: int, limit: int, after: str | None) -> DeadPage:
+        """A tenant's dead letters that died at or after an instant (epoch ms), the latest first.
+
+        A position reads `<when it died, epoch ms>/<run id>`. What has been redriven meanwhile is simply missing, so a
+        page may be short while `next_after` is set; what has died a moment ago may be missing too.
+        """
         ...
 
     def leave_index(self, entry: DueRun) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from carillon.application.pause_gone import pause_gone
 from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords, facts
-from carillon.domain.admission import Contested, Drop, End, Start, Superseded, WaitLonger, judge
+from carillon.domain.admission import RUN_CANCELLED, Contested, Drop, End, Start, Superseded, WaitLonger, judge
 from carillon.domain.callbacks import callback
 from carillon.domain.job import Definition
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
@@ -190,9 +190,11 @@ class ExecuteRun:
         verdict = classify(outcome, definition.spec.retry.retry_on)
         if verdict is Verdict.SUCCEEDED:
             return self.records.end(run, End(RunState.SUCCEEDED, ""), attempts=attempts)
+        if run.is_cancelled:
+            return self.records.end(run, End(RunState.CANCELLED, RUN_CANCELLED), attempts=attempts)
         decision = decide_retry(
             definition.spec.retry,
-            attempt=run.attempt,
+            attempt=run.attempt - run.spent,
             permanent=None if verdict is Verdict.RETRYABLE else error_code(outcome) or "permanent",
             retry_after_ms=None if outcome.retry_after is None else parse_retry_after(outcome.retry_after, now_ms),
             scheduled_for=run.scheduled_for,
@@ -250,5 +252,5 @@ class _Pulse:
                 return False
             self.run = written.run or self.run
             if isinstance(written, Saved):
-                return True
+                return not self.run.is_cancelled
         return True

@@ -1,12 +1,11 @@
 """A run that a person asks for: it waits in the due index like a retry, due at once. The job's plan is left alone."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from carillon.application.edit_job import MOST_RACES
-from carillon.application.read_jobs import job_of_tenant
-from carillon.domain.editing import JobFinishedError
+from carillon.application.keeping import kept_job
 from carillon.domain.identity import RunKey
-from carillon.domain.job import Definition, Job, JobState, expiry_seconds
+from carillon.domain.job import Job
 from carillon.domain.run import Run, RunState
 from carillon.ports import Ids, JobStore, RunStore, Saved, UnavailableError
 
@@ -30,25 +29,12 @@ class TriggerRun:
             JobFinishedError: the job is cancelled.
             UnavailableError: the job was changed by others each time we tried.
         """
-        job = self._kept(tenant, job_id, now_ms).job
+        job = kept_job(self.jobs, tenant, job_id, now_ms, self.retention_ms).job
         for _ in range(MOST_RACES):
             run = _queued(job, self.ids.token()[-SUFFIX_CHARACTERS:], now_ms)
             if isinstance(self.runs.save(run, seen=None), Saved):
                 return run
         raise UnavailableError("the names of manual runs of this instant are taken")
-
-    def _kept(self, tenant: str, job_id: str, now_ms: int) -> Definition:
-        """The job, which stays as long as the run may take: a finished one would be removed sooner."""
-        needed = expiry_seconds(now_ms, self.retention_ms)
-        for _ in range(MOST_RACES):
-            seen = job_of_tenant(self.jobs, tenant, job_id)
-            if seen.job.state is JobState.CANCELLED:
-                raise JobFinishedError
-            if seen.job.expires_at is None or seen.job.expires_at >= needed:
-                return seen
-            kept = Definition(replace(seen.job, expires_at=needed), seen.spec)
-            self.jobs.replace(kept, seen_version=seen.job.version, seen_revision=seen.spec.revision, records=())
-        raise UnavailableError("the job keeps changing")
 
 
 def _queued(job: Job, suffix: str, now_ms: int) -> Run:

@@ -15,6 +15,7 @@ from carillon.domain.run import MOST_ATTEMPTS_LOST, Run, RunState
 
 PAUSE_RETRY_MS = 60_000
 LONGEST_PAUSE_RETRY_MS = 3_600_000
+RUN_CANCELLED = "run_cancelled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +137,26 @@ def resolve(run: Run, definition: Definition | None, now_ms: int) -> Resolution:
         return Drop("waits_elsewhere")
     if run.lease_until > now_ms:
         return PutBack(run.lease_until - now_ms)
+    if run.is_cancelled:
+        return End(RunState.CANCELLED, RUN_CANCELLED)
     if definition is not None and definition.job.state is JobState.CANCELLED:
         return End(RunState.CANCELLED, "job_cancelled")
     return Lose()
 
 
+def redrive_refusal(run: Run, definition: Definition, now_ms: int) -> str | None:
+    """Why a run cannot be redriven, or None when it can."""
+    if run.state is not RunState.DEAD_LETTERED:
+        return f"it is {run.state}"
+    if definition.job.state is JobState.CANCELLED:
+        return "its job is cancelled"
+    if run.key.is_manual:
+        return None
+    if now_ms > run.scheduled_for + MAX_AGE_MS:
+        return "it is older than 14 days"
+    return "it is past its deadline" if _past_deadline(definition, run.key, now_ms) else None
+
+
 def lost_for_good(run: Run, max_attempts: int) -> bool:
     """Whether a run whose current attempt is lost must not be tried again."""
-    return run.attempt >= max_attempts or run.lost + 1 >= MOST_ATTEMPTS_LOST
+    return run.attempt - run.spent >= max_attempts or run.lost + 1 >= MOST_ATTEMPTS_LOST

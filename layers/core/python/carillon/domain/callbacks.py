@@ -29,7 +29,7 @@ def callback(run: Run, spec: JobSpec, secrets: Sequence[str], now_ms: int) -> Ca
         ("Idempotency-Key", run.key.run_id),
         ("Carillon-Job-Id", run.key.job_id),
         ("Carillon-Attempt", str(run.attempt)),
-        ("Carillon-Max-Attempts", str(spec.retry.max_attempts)),
+        ("Carillon-Max-Attempts", str(run.spent + spec.retry.max_attempts)),
         ("Carillon-Scheduled-For", format_instant(run.scheduled_for)),
     ]
     if body is not None and not any(name.lower() == "content-type" for name, _ in spec.target.headers):

@@ -9,13 +9,14 @@ States, and who causes each edge::
       │ │        │ └───e─► retrying ─────────────────────────────▲
       │ │        └─────f─► dead_lettered, cancelled ◄──── f ─────┤
       │ └─h─► skipped, cancelled, dead_lettered     ◄──── h ─────┤
-      └───i─► queued ────────────────────────────────────────────┘
+      └───i─► queued ────────────────────────────────────────────┤
+                               dead_lettered ─j─► retrying, queued ┘
 
     a  a worker starts the first attempt          b  the target answered 2xx
     c  the target answered 202 to an async job    d  completion, or its deadline
     e  the attempt failed, or its worker died     f  no further attempt; or cancelled
     g  a worker starts the next attempt           h  rules that forbid the first start
-    i  somebody runs the job by hand
+    i  somebody runs the job by hand              j  somebody redrives a dead letter
 
 Every write of a run is conditional on its `rev`, the count of writes so far: whoever read an older one loses.
 """
@@ -59,6 +60,7 @@ _MOVES: dict[RunState | None, frozenset[RunState]] = {
     | (_ENDED - {RunState.SKIPPED}),
     RunState.AWAITING_COMPLETION: frozenset({RunState.AWAITING_COMPLETION, RunState.RETRYING})
     | (_ENDED - {RunState.SKIPPED}),
+    RunState.DEAD_LETTERED: frozenset({RunState.RETRYING, RunState.QUEUED}),
 }
 
 MOST_ATTEMPTS_LOST = 3
@@ -94,7 +96,11 @@ class SkippedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The record of one occurrence (or of one block of skipped ones). Instants in epoch ms."""
+    """The record of one occurrence (or of one block of skipped ones). Instants in epoch ms.
+
+    `spent`: how many attempts had been made when somebody redrove it: they no longer count against the job's limit.
+    `is_cancelled`: somebody wants the running attempt broken off.
+    """
 
     key: RunKey
     tenant: str
@@ -109,6 +115,8 @@ class Run:
     wait: int = 0
     attempt: int = 0
     lost: int = 0
+    spent: int = 0
+    is_cancelled: bool = False
     lease_until: int = 0
     start_id: str = ""
     next_fire_time: int | None = None  # only while it waits: this puts it in the due index
@@ -154,6 +162,27 @@ def started(run: Run, *, now_ms: int, due_ms: int, lease_ms: int, start_id: str,
 def heartbeat(run: Run, *, now_ms: int, lease_ms: int) -> Run:
     """The worker of a running attempt is alive."""
     return _moved(run, RunState.RUNNING, lease_until=now_ms + lease_ms)
+
+
+def cancel_asked(run: Run) -> Run:
+    """Somebody wants the running attempt broken off: its worker reads that with its next sign of life."""
+    return _moved(run, RunState.RUNNING, is_cancelled=True)
+
+
+def redriven(run: Run, *, now_ms: int, lane: Lane) -> Run:
+    """A dead letter gets all its attempts anew, numbered on from the last one; it is due at once."""
+    return _moved(
+        run,
+        RunState.RETRYING if run.attempt else RunState.QUEUED,
+        wait=run.wait + 1,
+        next_fire_time=now_ms,
+        spent=run.attempt,
+        lost=0,
+        lane=lane,
+        reason="redriven",
+        ended_at=None,
+        expires_at=None,
+    )
 
 
 def finished_attempt(run: Run, attempt: Attempt) -> tuple[Attempt, ...]:

@@ -9,11 +9,13 @@ from typing import Any
 
 from carillon import __version__
 from carillon.application.authenticate import Authenticate
+from carillon.application.cancel_run import CancelRun
 from carillon.application.create_job import CreateJob, ShardCount
 from carillon.application.edit_job import EditJob
 from carillon.application.read_audit import ListAuditEvents
 from carillon.application.read_jobs import GetJob, ListJobs
 from carillon.application.read_runs import GetRun, ListRuns
+from carillon.application.redrive import ListDeadLetters, RedriveMany, RedriveRun
 from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
 from carillon.application.trigger_run import TriggerRun
 from carillon.domain.targets import TargetPolicy
@@ -21,6 +23,7 @@ from carillon.domain.tenancy import Principal
 from carillon.domain.zones import zone_data_version
 from carillon.entrypoint import problems
 from carillon.entrypoint.cursors import Cursors
+from carillon.entrypoint.dead_letter_handlers import DeadLetterHandlers
 from carillon.entrypoint.http_request import (
     Answer,
     Event,
@@ -88,6 +91,8 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         policy,
     )
     of_runs = RunHandlers(GetRun(runs), ListRuns(jobs, runs), cursors)
+    dead, redrive = ListDeadLetters(runs), RedriveRun(jobs, runs, retention_ms)
+    of_dead = DeadLetterHandlers(CancelRun(runs, retention_ms), redrive, dead, RedriveMany(dead, redrive), cursors)
     of_tenants = TenantHandlers(
         ListSecrets(secrets),
         RotateSecret(secrets, ids),
@@ -95,10 +100,12 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         ListAuditEvents(trail),
         cursors,
     )
-    return _Front(_routes(of_jobs, of_runs, of_tenants), Authenticate(tenants), clock)
+    return _Front(_routes(of_jobs, of_runs, of_dead, of_tenants), Authenticate(tenants), clock)
 
 
-def _routes(of_jobs: JobHandlers, of_runs: RunHandlers, of_tenants: TenantHandlers) -> tuple[Route[Handle], ...]:
+def _routes(
+    of_jobs: JobHandlers, of_runs: RunHandlers, of_dead: DeadLetterHandlers, of_tenants: TenantHandlers
+) -> tuple[Route[Handle], ...]:
     return (
         Route("POST", "/v1/jobs", "jobs:write", of_jobs.create_job),
         Route("GET", "/v1/jobs", "jobs:read", of_jobs.list_jobs, _PAGE | {"state", "label", "name_prefix"}),
@@ -110,6 +117,10 @@ def _routes(of_jobs: JobHandlers, of_runs: RunHandlers, of_tenants: TenantHandle
         Route("POST", "/v1/jobs/{job_id}/trigger", "jobs:write", of_jobs.trigger_run),
         Route("GET", "/v1/jobs/{job_id}/runs", "runs:read", of_runs.list_runs, _PAGE | {"state"}),
         Route("GET", "/v1/runs/{run_id}", "runs:read", of_runs.get_run),
+        Route("POST", "/v1/runs/{run_id}/cancel", "runs:write", of_dead.cancel_run),
+        Route("POST", "/v1/runs/{run_id}/retry", "runs:write", of_dead.retry_run),
+        Route("GET", "/v1/dead-letters", "runs:read", of_dead.list_dead_letters, _PAGE | {"job", "since"}),
+        Route("POST", "/v1/dead-letters/redrive", "runs:write", of_dead.redrive_dead_letters),
         Route("POST", "/v1/schedules/preview", "jobs:read", preview_schedule),
         Route("GET", "/v1/signing-secrets", "secrets:manage", of_tenants.list_secrets),
         Route("POST", "/v1/signing-secrets/rotate", "secrets:manage", of_tenants.rotate_secret),

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from carillon.application.cancel_run import RunEndedError
 from carillon.application.create_job import NoOccurrenceError
 from carillon.application.edit_job import RevisionMismatchError
 from carillon.application.read_jobs import JobNotFoundError
 from carillon.application.read_runs import RunNotFoundError
+from carillon.application.redrive import NotRedrivableError
 from carillon.application.signing_secrets import SecretNotFoundError
 from carillon.domain.editing import JobFinishedError
 from carillon.domain.instants import format_instant
@@ -35,6 +37,8 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "not_found": (404, "There is no such thing"),
     "method_not_allowed": (405, "The method is not allowed here"),
     "name_taken": (409, "The name is taken"),
+    "run_ended": (409, "The run has ended"),
+    "not_redrivable": (409, "The run cannot be redriven"),
     "rotation_in_progress": (409, "The secret before the newest one still signs"),
     "job_finished": (409, "The job has ended"),
     "revision_mismatch": (412, "The job has been changed"),
@@ -145,6 +149,14 @@ def _job_finished(_: object) -> Refusal:
     return Refusal("job_finished", "the job has ended in a way that does not allow this")
 
 
+def _run_ended(error: RunEndedError) -> Refusal:
+    return Refusal("run_ended", f"the run is {error.state} already")
+
+
+def _not_redrivable(error: NotRedrivableError) -> Refusal:
+    return Refusal("not_redrivable", f"only a dead-lettered run can be redriven, within its limits: {error.reason}")
+
+
 def _rotation_in_progress(error: RotationInProgressError) -> Refusal:
     return Refusal(
         "rotation_in_progress",
@@ -179,6 +191,8 @@ _ANSWERS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
     NoOccurrenceError: _no_occurrence,
     RevisionMismatchError: _revision_mismatch,
     JobFinishedError: _job_finished,
+    RunEndedError: _run_ended,
+    NotRedrivableError: _not_redrivable,
     SecretNotFoundError: _not_found,
     RotationInProgressError: _rotation_in_progress,
     TooManyEditsError: _too_many_edits,

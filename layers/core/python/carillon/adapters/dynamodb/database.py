@@ -71,8 +71,9 @@ class Database:
         index: str | None = None,
         newest_first: bool = False,
         page_limit: int | None = None,
+        start: Item | None = None,
     ) -> Iterator[list[Item]]:
-        """The pages of a query, to the end. Those of an index are eventually consistent."""
+        """The pages of a query from behind a key, to the end. Those of an index are eventually consistent."""
         request: dict[str, Any] = {
             "TableName": table,
             "KeyConditionExpression": condition,
@@ -82,7 +83,7 @@ class Database:
             **({"IndexName": index} if index else {"ConsistentRead": True}),
             **({"Limit": page_limit} if page_limit else {}),
         }
-        yield from self._pages(self.client.query, request)
+        yield from self._pages(self.client.query, request, start)
 
     def scan(self, table: str, condition: str, values: Mapping[str, Attribute]) -> Iterator[list[Item]]:
         """The pages of a scan with a filter, to the end."""
@@ -151,14 +152,15 @@ class Database:
                 self.sleep(_FIRST_PAUSE_SECONDS * 2**attempt * spread)
             yield attempt
 
-    def _pages(self, operation: Callable[..., Any], request: dict[str, Any]) -> Iterator[list[Item]]:
-        start: dict[str, Any] = {}
+    def _pages(
+        self, operation: Callable[..., Any], request: dict[str, Any], start: Item | None = None
+    ) -> Iterator[list[Item]]:
         while True:
-            answer = ask(operation, **request, **start)
+            answer = ask(operation, **request, **({"ExclusiveStartKey": start} if start else {}))
             yield answer.get("Items", [])
-            if not answer.get("LastEvaluatedKey"):
+            start = answer.get("LastEvaluatedKey")
+            if not start:
                 return
-            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
     def _get_batch(self, table: str, keys: list[Item]) -> Iterator[Item]:
         for _ in self.tries():

@@ -3,10 +3,11 @@
 from typing import Any
 
 from carillon.adapters.dynamodb import keys as k
-from carillon.adapters.dynamodb.attributes import Fields, Item, number, packed, text
+from carillon.adapters.dynamodb.attributes import TRUE, Fields, Item, number, packed, text
 from carillon.adapters.dynamodb.job_items import job_id_of
 from carillon.adapters.dynamodb.writes import key_of
 from carillon.adapters.store_rules import is_due_listed
+from carillon.domain.dead_letters import place_of
 from carillon.domain.identity import BadIdentityError, RunKey
 from carillon.domain.job import Lane, Priority
 from carillon.domain.run import Attempt, Run, RunState, SkippedBlock
@@ -36,12 +37,15 @@ def run_item(run: Run) -> Item:
     numbers = {
         k.NEXT_FIRE_TIME: run.next_fire_time,
         k.LOST: run.lost or None,
+        k.SPENT: run.spent or None,
         k.LEASE_UNTIL: run.lease_until or None,
         k.LATENESS_MS: run.lateness_ms,
         k.ENDED_AT: run.ended_at,
         k.EXPIRES_AT: run.expires_at,
     }
     item |= {name: number(value) for name, value in numbers.items() if value is not None}
+    if run.is_cancelled:
+        item[k.IS_CANCELLED] = TRUE
     if run.start_id:
         item[k.START_ID] = text(run.start_id)
     if run.reason is not None:
@@ -57,8 +61,7 @@ def _index_attributes(run: Run) -> Item:
     if is_due_listed(run):
         return {k.SHARD: number(run.shard)}
     if run.state is RunState.DEAD_LETTERED:
-        died_at = run.created_at if run.ended_at is None else run.ended_at
-        return {k.DEAD_TENANT: text(run.tenant), k.DEAD_AT: number(died_at)}
+        return {k.DEAD_TENANT: text(run.tenant), k.DEAD_AT: number(place_of(run)[0])}
     return {}
 
 
@@ -88,6 +91,8 @@ def run_of(item: Item) -> Run:
         wait=fields.number(k.WAIT),
         attempt=fields.number(k.ATTEMPT),
         lost=fields.number_or_none(k.LOST) or 0,
+        spent=fields.number_or_none(k.SPENT) or 0,
+        is_cancelled=fields.flag(k.IS_CANCELLED),
         lease_until=fields.number_or_none(k.LEASE_UNTIL) or 0,
         start_id=fields.text_or_none(k.START_ID) or "",
         next_fire_time=fields.number_or_none(k.NEXT_FIRE_TIME),

@@ -1,5 +1,6 @@
 """The store of runs in DynamoDB."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
@@ -7,15 +8,17 @@ from carillon.adapters.dynamodb.attributes import Item, number, text
 from carillon.adapters.dynamodb.database import Database, Written
 from carillon.adapters.dynamodb.run_items import run_item, run_key, run_of
 from carillon.adapters.dynamodb.writes import ABSENT, put, update
+from carillon.domain.dead_letters import place_at
 from carillon.domain.identity import RunKey
 from carillon.domain.planning import DueRun
-from carillon.domain.run import Run
-from carillon.ports import Refused, RunPage, Saved, UnreadableItemError
+from carillon.domain.run import Run, RunState
+from carillon.ports import DeadPage, Refused, RunPage, Saved, UnreadableItemError
 
 _SAME_REV: Final = f"#{k.REV} = :seen"
 _STILL_WAITS: Final = f"#{k.WAIT} = :{k.WAIT} AND attribute_exists(#{k.NEXT_FIRE_TIME})"
 _RUNS_OF_JOB: Final = f"#{k.PK} = :pk AND #{k.SK} BETWEEN :oldest AND :newest"
 _PAST_ALL_NAMES: Final = "~"
+_DEAD_OF_TENANT: Final = f"#{k.DEAD_TENANT} = :tenant AND #{k.DEAD_AT} >= :since"
 
 
 class DynamoRunStore:
@@ -60,12 +63,50 @@ class DynamoRunStore:
         runs = tuple(run for run in map(_run_if_readable, found[:limit]) if run)
         return RunPage(runs, names[-1] if len(found) > limit else None)
 
+    def list_dead(self, tenant: str, since_ms: int, limit: int, after: str | None) -> DeadPage:
+        """A tenant's dead letters that died at or after an instant, the latest first; damaged ones are left out."""
+        found: list[Item] = []
+        for page in self._database.query(
+            self._database.jobs,
+            _DEAD_OF_TENANT,
+            {":tenant": text(tenant), ":since": number(since_ms)},
+            index=k.DEAD_INDEX,
+            newest_first=True,
+            page_limit=limit + 1,
+            start=None if after is None else _dead_entry(tenant, *place_at(after)),
+        ):
+            found.extend(page)
+            if len(found) > limit:
+                break
+        runs = self._dead_runs(found[:limit])
+        return DeadPage(runs, _position(found[limit - 1]) if len(found) > limit else None)
+
+    def _dead_runs(self, entries: Sequence[Item]) -> tuple[Run, ...]:
+        """The records behind entries of the index, in their order; those that are dead letters no more are left out."""
+        keys = [{name: entry[name] for name in (k.PK, k.SK)} for entry in entries]
+        items = {
+            (item[k.PK]["S"], item[k.SK]["S"]): item for item in self._database.get_many(self._database.jobs, keys)
+        }
+        stored = (items.get((key[k.PK]["S"], key[k.SK]["S"])) for key in keys)
+        runs = (_run_if_readable(item) for item in stored if item)
+        return tuple(run for run in runs if run and run.state is RunState.DEAD_LETTERED)
+
     def leave_index(self, entry: DueRun) -> bool:
         """Take a waiting run out of the due index if it still waits with the entry's wait number."""
         key = run_key(RunKey(entry.job_id, entry.name))
         values = {f":{k.WAIT}": number(entry.wait)}
         write = update(self._database.jobs, key, f"REMOVE #{k.SHARD}", _STILL_WAITS, values)
         return isinstance(self._database.write(write), Written)
+
+
+def _dead_entry(tenant: str, died_at: int, key: RunKey) -> Item:
+    """The key of an entry of the index of dead letters."""
+    return run_key(key) | {k.DEAD_TENANT: text(tenant), k.DEAD_AT: number(died_at)}
+
+
+def _position(entry: Item) -> str:
+    job_id, name = k.job_id_in(entry[k.PK]["S"]), k.run_name_in(entry[k.SK]["S"])
+    return f"{entry[k.DEAD_AT]['N']}/{job_id}@{name}"
 
 
 def _run_if_readable(item: Item) -> Run | None:

@@ -1,10 +1,11 @@
 """The store of runs in memory."""
 
 from carillon.adapters.memory.state import MemoryState
+from carillon.domain.dead_letters import Place, place_at, place_of, position_of
 from carillon.domain.identity import RunKey
 from carillon.domain.planning import DueRun
-from carillon.domain.run import Run
-from carillon.ports import Refused, RunPage, Saved
+from carillon.domain.run import Run, RunState
+from carillon.ports import DeadPage, Refused, RunPage, Saved
 
 
 class MemoryRunStore:
@@ -35,6 +36,16 @@ class MemoryRunStore:
             page = tuple(runs[name] for name in names[:limit])
         return RunPage(page, page[-1].key.name if len(names) > limit else None)
 
+    def list_dead(self, tenant: str, since_ms: int, limit: int, after: str | None) -> DeadPage:
+        """A tenant's dead letters that died at or after an instant, the latest first."""
+        with self._state.lock:
+            runs = [run for of_job in self._state.runs.values() for run in of_job.values()]
+        dead = (run for run in runs if run.tenant == tenant and run.state is RunState.DEAD_LETTERED)
+        bound = None if after is None else _bound(after)
+        wanted = [run for run in dead if place_of(run)[0] >= since_ms and (bound is None or place_of(run) < bound)]
+        wanted.sort(key=place_of, reverse=True)
+        return DeadPage(tuple(wanted[:limit]), position_of(wanted[limit - 1]) if len(wanted) > limit else None)
+
     def leave_index(self, entry: DueRun) -> bool:
         """Take a waiting run out of the due index if it still waits with the entry's wait number."""
         with self._state.lock:
@@ -43,3 +54,8 @@ class MemoryRunStore:
                 return False
             self._state.hand_over((entry.job_id, entry.name))
             return True
+
+
+def _bound(position: str) -> Place:
+    died_at, key = place_at(position)
+    return died_at, key.run_id

@@ -1,0 +1,50 @@
+"""The document that asks for many dead letters to be redriven."""
+
+from dataclasses import dataclass
+
+from carillon.application.redrive import DeadLetterFilter
+from carillon.domain.instants import parse_instant
+from carillon.domain.schedule_error import ScheduleError
+from carillon.entrypoint.json_text import JsonObject
+from carillon.entrypoint.problems import FieldError, invalid
+from carillon.entrypoint.wire.fields import Document
+from carillon.entrypoint.wire.refusals import validated
+
+
+class FilterDocument(Document):
+    """Which dead letters: of a job, and since when they have been dead."""
+
+    job: str | None = None
+    since: str | None = None
+
+
+class RedriveDocument(Document):
+    """A filter, which must be named though it may be empty; whether to try only; and where to go on."""
+
+    filter: FilterDocument
+    dry_run: bool = False
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RedriveWish:
+    """What is asked for."""
+
+    wanted: DeadLetterFilter
+    dry_run: bool
+    cursor: str | None
+
+
+def read_redrive(sent: JsonObject) -> RedriveWish:
+    """The wish in a document.
+
+    Raises:
+        Refusal: something in it is not valid; each error names its field.
+    """
+    document = validated(RedriveDocument, sent.members)
+    try:
+        since_ms = 0 if document.filter.since is None else parse_instant(document.filter.since, "since")
+    except ScheduleError as error:
+        detail = f"{error.detail}; allowed: {error.allowed}"
+        raise invalid([FieldError("pointer", "/filter/since", "invalid_value", detail)]) from None
+    return RedriveWish(DeadLetterFilter(document.filter.job, since_ms), document.dry_run, document.cursor)
