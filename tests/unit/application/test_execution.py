@@ -403,7 +403,7 @@ def test_a_duplicate_that_outlives_run_and_job_is_dropped(end: str) -> None:
 def test_a_tenant_without_a_secret_is_not_called_unsigned() -> None:
     """A run that cannot be signed is a visible dead letter."""
     world = World()
-    world.secrets._secrets.clear()
+    world.state.secrets.clear()
     job_id = one_off(world)
     world.run_until(DUE_MS + 5_000)
     assert world.run_of(job_id, DUE_MS).reason == "no_signing_secret"
