@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from datetime import UTC, datetime
 from typing import Any
 
 from botocore.config import Config
@@ -26,6 +27,11 @@ def eventually(truth: Callable[[], bool], bound_seconds: float) -> bool:
             return False
         time.sleep(LOOK_SECONDS)
     return True
+
+
+def wait_until(moment: datetime) -> None:
+    """Wait for an instant that is ahead."""
+    time.sleep(max((moment - datetime.now(UTC)).total_seconds(), 0))
 
 
 def job(url: str, schedule: Mapping[str, Any], *, target: Mapping[str, Any] | None = None, **fields: Any) -> Json:

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from carillon_cli.client import Client
 from carillon_cli.dev.receiver import Answer, Receiver
-from e2e.conftest import DevStack
+from e2e.dev_stack import DevStack
 from e2e.live import aws_client, checked, ended_runs, job
 
 EVENTS = Path(__file__).parents[2] / "events"

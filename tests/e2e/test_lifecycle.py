@@ -15,7 +15,7 @@ import pytest
 
 from carillon_cli.client import Client
 from carillon_cli.dev.receiver import Answer, Call, Receiver
-from e2e.conftest import DevStack
+from e2e.dev_stack import DevStack
 from e2e.live import Json, checked, ended_runs, eventually, job
 
 SOON = {"delay": "PT3S"}

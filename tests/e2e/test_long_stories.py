@@ -21,7 +21,7 @@ from cronsim import CronSim
 
 from carillon_cli.client import Client
 from carillon_cli.dev.receiver import Answer, Receiver
-from e2e.conftest import DevStack
+from e2e.dev_stack import READY_SECONDS, DevStack
 from e2e.live import Json, checked, ended_runs, eventually, job
 
 SCHEDULES = Path(__file__).parents[1] / "data" / "real_schedules.csv"
@@ -34,7 +34,7 @@ SETTLE_SECONDS = 30
 # A message whose worker has died comes again after the 120 s of its queue's visibility.
 LOST_SECONDS = 200
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(READY_SECONDS + 480)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from carillon_cli.invoke import OUTPUT_KEYS
 from carillon_cli.main import main
-from e2e.conftest import DevStack
+from e2e.dev_stack import DevStack
 
 EVENTS = Path(__file__).parents[2] / "events"
 NAMES = sorted(file.stem for file in EVENTS.iterdir() if not file.stem.startswith("api_"))

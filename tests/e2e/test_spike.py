@@ -3,7 +3,7 @@
 import pytest
 
 from bench.spike_bench import MIXED, Deployed, spike
-from e2e.conftest import DevStack
+from e2e.dev_stack import DevStack
 
 JOBS = 300
 
