@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from carillon_cli.client import Client
 from carillon_cli.dev.receiver import Answer, Receiver
-from e2e.dev_stack import DevStack
+from e2e.dev_stack import READY_SECONDS, DevStack
 from e2e.live import aws_client, checked, ended_runs, job
 
 EVENTS = Path(__file__).parents[2] / "events"
@@ -26,7 +26,7 @@ JOBS = {
     "/retried": {"retry": {"max_attempts": 3, "base": "PT1S", "jitter": "none"}},
 }
 
-pytestmark = pytest.mark.timeout(420)
+pytestmark = pytest.mark.timeout(READY_SECONDS + 180)
 
 
 def test_no_function_lacks_a_right(new_stack: Callable[..., DevStack], tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from carillon_cli.client import Client
 from carillon_cli.dev.receiver import Answer, Call, Receiver
-from e2e.dev_stack import DevStack
+from e2e.dev_stack import READY_SECONDS, DevStack
 from e2e.live import Json, checked, ended_runs, eventually, job
 
 SOON = {"delay": "PT3S"}
@@ -27,7 +27,7 @@ BOUND_SECONDS = 90
 # Spaces, the order of keys, a whole float, a sign beyond the BMP, an escape: all as they were written.
 PAYLOAD = '{ "z":1.0,"a" : [1 ,2e3, null],"bell":"\N{BELL}\N{FACE WITH TEARS OF JOY}\\u00e9", "n":12345678901234567890}'
 
-pytestmark = pytest.mark.timeout(360)
+pytestmark = pytest.mark.timeout(READY_SECONDS + 120)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pytest
 from carillon_cli.client import Client
 from carillon_cli.dev.ports import is_free
 from carillon_cli.dev.receiver import Receiver
+from e2e.dev_stack import READY_SECONDS
 
 DUE_SECONDS = 20
 BOUND_SECONDS = 60
@@ -40,7 +41,7 @@ def gone(pid: int) -> bool:
     return False
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(READY_SECONDS + 360)
 def test_accepted_means_it_will_run_whatever_is_killed(new_stack: Callable[..., Any]) -> None:
     """A job whose 201 came survives a power cut right after it: after the restart it is called back, once."""
     stack = new_stack()
