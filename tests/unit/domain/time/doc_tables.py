@@ -13,6 +13,7 @@ from carillon.domain.explaining.schedule_words import cron_words
 from carillon.domain.instants import format_instant, parse_instant
 from carillon.domain.schedule import CronSchedule, OneOff, ScheduleError
 from carillon.domain.zones import find_zone
+from tests.unit.domain.time.doc_outage import after_an_outage
 from tests.unit.domain.time.tables import utc
 
 PAGE = Path(__file__).parents[4] / "docs" / "time.md"
@@ -276,6 +277,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "skipped-day": partial(at_a_gap, SKIPPED_DAY),
     "lengths-of-days": lengths_of_days,
     "single-local-times": single_local_times,
+    "outage": lambda: written(after_an_outage()),
     "expressions": partial(answers, "expression", EXPRESSIONS, words_of),
     "zones": partial(answers, "`timezone`", ZONES, winter_offset),
     "instants": partial(answers, "instant", INSTANTS, lambda text: f"`{format_instant(parse_instant(text))}`"),
