@@ -1,11 +1,9 @@
-"""Answers about many schedules, as one digest, on any host: `python -m tests.unit.domain.time.host_probe`.
+"""Answers about many schedules, as one digest, on any host, in any language.
 
 Behind the digest it says how the host calls a Monday: by that it is known whether its language was in force.
 """
 
-import locale
 import time
-from contextlib import suppress
 from hashlib import sha256
 from random import Random
 
@@ -28,7 +26,4 @@ def digest(schedules: int = 300) -> str:
 
 
 if __name__ == "__main__":
-    with suppress(locale.Error):  # a host without that language
-        locale.setlocale(locale.LC_ALL, "")
-    time.tzset()
     print(digest(), time.strftime("%A", time.gmtime(345_600)))  # noqa: T201 - the answer

@@ -22,6 +22,14 @@ HOSTS = {
     "ascii-only": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
 }
 
+# The language is set before anything of ours is imported: what is made of it at import counts too.
+IN_ITS_LANGUAGE = """
+import contextlib, locale, runpy
+with contextlib.suppress(locale.Error):  # a host without that language
+    locale.setlocale(locale.LC_ALL, "")
+runpy.run_module("tests.unit.domain.time.host_probe", run_name="__main__")
+"""
+
 
 @pytest.mark.parametrize("settings", [pytest.param(settings, id=name) for name, settings in HOSTS.items()])
 def test_the_host_changes_no_time_and_no_word(settings: dict[str, str]) -> None:
@@ -44,7 +52,7 @@ def test_another_language_changes_no_time_and_no_word(tmp_path: Path) -> None:
 def probed(settings: dict[str, str]) -> tuple[str, str]:
     """The digest in a process with these settings, and what it calls a Monday."""
     there = subprocess.run(
-        [sys.executable, "-m", "tests.unit.domain.time.host_probe"],
+        [sys.executable, "-c", IN_ITS_LANGUAGE],
         env={**os.environ, **settings},
         capture_output=True,
         check=True,
