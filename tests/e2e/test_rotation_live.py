@@ -14,7 +14,7 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from carillon_cli.client import Client
 from carillon_cli.dev.receiver import Call, Receiver
-from tests.e2e.conftest import DevStack
+from tests.e2e.dev_stack import READY_SECONDS, DevStack
 from tests.e2e.live import eventually, job
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +89,7 @@ def _is_right(call: Call, secret: str) -> bool:
     return True
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(READY_SECONDS + 360)
 def test_receivers_verify_before_during_and_after_a_rotation(
     stack: DevStack, tenant: dict[str, Any], node: NodeReceiver
 ) -> None:
