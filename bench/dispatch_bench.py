@@ -37,6 +37,7 @@ from carillon.adapters.sqs.work import SqsWorkQueues
 from carillon.adapters.system import SystemIds
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchRules
 from carillon.application.dispatch_group import DispatchGroup
+from carillon.application.reserve_slots import ReserveSlots
 
 PAGES, ENTRIES = 3, 1_000
 ROUNDS = 9
@@ -62,7 +63,7 @@ def clients(session: Session, url: str) -> tuple[Any, Any]:
 
 def dispatcher(dynamodb: Any, sqs: Any, spread: Callable[..., Any]) -> DispatchGroup:
     """The dispatcher, joined as it is deployed, but for a clock that stands still and a meter that is not written."""
-    database, clock = Database(dynamodb, "jobs", "control"), MemoryClock(NOW_MS)
+    database, clock, world = Database(dynamodb, "jobs", "control"), MemoryClock(NOW_MS), MemoryWorld()
     rules = DispatchRules(groups=1, shards=1, look_ahead_ms=0, retention_ms=0)
     index = DynamoDueIndex(database)
     urls = {name: f"https://sqs.us-east-1.amazonaws.com/0/{name}" for name in QueueName}
@@ -71,12 +72,13 @@ def dispatcher(dynamodb: Any, sqs: Any, spread: Callable[..., Any]) -> DispatchG
         jobs=DynamoJobStore(database, transport=BatchedUpdates()),
         runs=DynamoRunStore(database),
         queues=SqsWorkQueues(sqs, urls),
+        reserve=ReserveSlots(world.limits, world.slots, RecordingMeter(), rules.look_ahead_ms),
         clock=clock,
         ids=SystemIds(),
         meter=RecordingMeter(),
         rules=rules,
     )
-    return DispatchGroup(index, DynamoGroupLeases(database), MemoryWorld().shards, steps, rules, spread)
+    return DispatchGroup(index, DynamoGroupLeases(database), world.shards, steps, rules, spread)
 
 
 def dispatch_ms(session: Session, profile: cProfile.Profile | None = None) -> float:

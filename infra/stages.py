@@ -53,6 +53,9 @@ class Stage:
     look_ahead_seconds: int = 60
     """How long before its time an occurrence may be claimed (0 to 900)."""
 
+    catch_up_rate: int
+    """How many late runs of one tenant may start a second after an outage (1 to 10000), beside what is due then."""
+
     retention_days: int
     """How long ended jobs and runs are kept."""
 
@@ -107,6 +110,7 @@ LOCAL = Stage(
     name="local",
     shards=2,
     groups=1,
+    catch_up_rate=100,
     retention_days=7,
     concurrency=Concurrency(dispatcher=2, high=4, normal=4, low=2, long=2),
     log_retention_days=1,
@@ -127,6 +131,7 @@ DEV = Stage(
     name="dev",
     shards=8,
     groups=1,
+    catch_up_rate=50,
     retention_days=7,
     concurrency=Concurrency(dispatcher=2, high=2, normal=2, low=2, long=2),
     log_retention_days=7,
@@ -139,6 +144,7 @@ SMALL = Stage(
     name="small",
     shards=8,
     groups=1,
+    catch_up_rate=200,
     retention_days=30,
     concurrency=Concurrency(dispatcher=4, high=20, normal=40, low=10, long=20),
     log_retention_days=30,
@@ -151,6 +157,7 @@ PROD = Stage(
     name="prod",
     shards=64,
     groups=4,
+    catch_up_rate=1000,
     retention_days=30,
     concurrency=Concurrency(dispatcher=16, high=150, normal=250, low=100, long=200),
     log_retention_days=90,

@@ -162,6 +162,7 @@ class Functions(FunctionFactory):
                     shards=self.stage.shards,
                     look_ahead_seconds=self.stage.look_ahead_seconds,
                     batched_updates=self.stage.batched_updates,
+                    catch_up_rate=self.stage.catch_up_rate,
                     retention_days=self.stage.retention_days,
                 ),
                 memory_mb=1024,
@@ -170,7 +171,7 @@ class Functions(FunctionFactory):
         )
         function.allow((QUERY,), self._index(keys.DUE_INDEX))
         function.allow((DELETE, GET, PUT, UPDATE, UPDATE_BY_STATEMENT), self._jobs)
-        function.allow((GET, UPDATE), self._control)
+        function.allow((GET, QUERY, UPDATE), self._control)
         function.allow((SEND,), *(work.queue.queue_arn for work in self._queues.work))
         cap = self.stage.concurrency.dispatcher
         function.consume("Ticks", self._queues.ticks, batch_size=1, max_concurrency=cap)

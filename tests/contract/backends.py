@@ -27,6 +27,7 @@ from carillon.adapters.dynamodb.due import DynamoDueIndex
 from carillon.adapters.dynamodb.fenced import Transport
 from carillon.adapters.dynamodb.jobs import DynamoJobStore
 from carillon.adapters.dynamodb.runs import DynamoRunStore
+from carillon.adapters.dynamodb.slots import DynamoDispatchLimits, DynamoSlotLedger
 from carillon.adapters.dynamodb.tenants import DynamoQuarantine, DynamoTenants
 from carillon.adapters.kms import KmsSigningSecrets
 from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedger, MemoryTickLedger
@@ -35,6 +36,7 @@ from carillon.adapters.memory.edges import MemoryClock
 from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
 from carillon.adapters.memory.runs import MemoryRunStore
+from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
 from carillon.adapters.memory.tenants import (
     MemoryAuditTrail,
@@ -48,6 +50,7 @@ from carillon.adapters.sqs.work import SqsWorkQueues
 from carillon.domain.planning import DueEntry
 from carillon.ports import (
     AuditTrail,
+    DispatchLimits,
     DueIndex,
     GroupLeases,
     JobStore,
@@ -55,6 +58,7 @@ from carillon.ports import (
     RunStore,
     ShardLedger,
     SigningSecrets,
+    SlotLedger,
     Tenants,
     TickLedger,
     TickQueue,
@@ -81,6 +85,8 @@ class Stores:
     quarantine: Quarantine
     secrets: SigningSecrets
     trail: AuditTrail
+    limits: DispatchLimits
+    slots: SlotLedger
     state: MemoryState | None = None
     database: Database | None = None
 
@@ -126,6 +132,8 @@ def memory_stores() -> Stores:
         quarantine=MemoryQuarantine(state),
         secrets=MemorySigningSecrets(state),
         trail=MemoryAuditTrail(state),
+        limits=MemoryDispatchLimits(state),
+        slots=MemorySlotLedger(state),
         state=state,
     )
 
@@ -186,6 +194,8 @@ class Endpoint:
             quarantine=DynamoQuarantine(database),
             secrets=KmsSigningSecrets(database, kms, key_id),
             trail=DynamoAuditTrail(database),
+            limits=DynamoDispatchLimits(database),
+            slots=DynamoSlotLedger(database),
             database=database,
         )
 

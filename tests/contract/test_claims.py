@@ -248,14 +248,12 @@ def test_b124_a_confirm_whose_records_all_exist_moves_the_job_on(stores: Stores)
 
 
 def test_a_granted_slot_lasts_until_its_occurrence_is_sent(stores: Stores) -> None:
-    """The rate slot of an occurrence that the queue did not accept stays granted; the next one has to ask anew."""
+    """The confirm says whether what comes next has its rate slot; the occurrence behind it has to ask anew."""
     definition = a_definition(granted=True)
     stores.jobs.create(definition)
     claim = a_claim(definition.job)
     stores.jobs.claim_many([claim])
-    again = a_confirmation(claim)
-    first = replace(again.upcoming, scheduled_for=claim.entry.scheduled_for)  # type: ignore[type-var]  # it has one
-    assert confirm_one(stores.jobs, replace(again, upcoming=first))
+    assert confirm_one(stores.jobs, replace(a_confirmation(claim), granted=True))
     stored = stores.jobs.get(definition.job.id)
     assert stored is not None
     assert stored.job.granted

@@ -52,7 +52,7 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
             "dynamodb:UpdateItem",
         },
         f"{JOBS}/index/due": {"dynamodb:Query"},
-        CONTROL: {"dynamodb:GetItem", "dynamodb:UpdateItem"},
+        CONTROL: {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"},
         "Queues/Ticks": CONSUME,
         "Queues/High": {"sqs:SendMessage"},
         "Queues/Normal": {"sqs:SendMessage"},

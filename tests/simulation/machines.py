@@ -9,12 +9,14 @@ from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedge
 from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.queues import MemoryTickQueue
 from carillon.adapters.memory.runs import MemoryRunStore
+from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.tenants import MemoryQuarantine, MemorySigningSecrets
 from carillon.application.bury_message import BuryMessage
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchRules
 from carillon.application.dispatch_group import DispatchGroup
 from carillon.application.execute_run import ExecuteRun, ExecutionTiming
 from carillon.application.extend_ticks import ExtendTicks
+from carillon.application.reserve_slots import ReserveSlots
 from carillon.application.run_records import RunRecords
 from carillon.entrypoint.ticks import tick_handler
 from carillon.ports import UnavailableError
@@ -28,8 +30,18 @@ if TYPE_CHECKING:
 SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 SHORT = ExecutionTiming()
 LONG = ExecutionTiming(visibility_ms=60_000, call_limit_ms=840_000, hide_first=True)
-JOB_METHODS = ("create", "get", "list_newest", "replace", "claim_many", "confirm_many", "set_error", "delete")
-RUN_METHODS = ("get", "save", "list_newest", "leave_index")
+JOB_METHODS = (
+    "create",
+    "get",
+    "list_newest",
+    "replace",
+    "claim_many",
+    "confirm_many",
+    "defer_many",
+    "set_error",
+    "delete",
+)
+RUN_METHODS = ("get", "save", "list_newest", "leave_index", "defer")
 
 
 class SilentMeter:
@@ -80,6 +92,8 @@ class Machines:
             queues=gate.port("queues", SimpleNamespace(send=send), ("send",)),
             leases=gate.port("leases", MemoryGroupLeases(state), ("take", "renew", "release")),
             ledger=gate.port("ledger", MemoryShardLedger(state), ("highest", "raise_to")),
+            limits=MemoryDispatchLimits(state),  # remembered by the real dispatcher: no call of its own
+            slots=gate.port("slots", MemorySlotLedger(state), ("reserve",)),
             ticks=gate.port("ticks", MemoryTickLedger(state), ("begin", "extend", "end")),
             tick_queue=gate.port("tick_queue", self.tick_queue, ("send",)),
             secrets=gate.port("secrets", secrets, ("active",)),
@@ -94,6 +108,7 @@ class Machines:
             jobs=ports.jobs,
             runs=ports.runs,
             queues=ports.queues,
+            reserve=ReserveSlots(ports.limits, ports.slots, self._meter, rules.look_ahead_ms),
             clock=clock,
             ids=world.ids,
             meter=self._meter,

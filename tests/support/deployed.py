@@ -45,7 +45,7 @@ def environment_of(
     dead = {f"{name}_dead_letter_url": urls[f"{name}-dead"] for name in WORK_QUEUES}
     tables = {"jobs_table": jobs, "control_table": control, "secrets_key_id": key_id, "secrets_kept_seconds": 300}
     stage = {"stage": "test", "groups": 1, "shards": 2, "retention_days": 7}
-    dispatching = {"look_ahead_seconds": 60, "batched_updates": False}
+    dispatching = {"look_ahead_seconds": 60, "batched_updates": False, "catch_up_rate": 100}
     calling = {"lane": "short", "call_seconds_limit": 60, "side_by_side": 2, "allow_loopback_targets": True}
     values = {**queues, **dead, **tables, **stage, **dispatching, **calling, **changes}
     settings_type = SETTINGS[function]

@@ -15,12 +15,14 @@ from carillon.adapters.memory.edges import MemoryClock, RecordingMeter, Sequenti
 from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.adapters.memory.queues import MemoryDelivery, MemoryWorkQueues
 from carillon.adapters.memory.runs import MemoryRunStore
+from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
 from carillon.adapters.memory.tenants import MemoryQuarantine, MemorySigningSecrets
 from carillon.application.bury_message import BuryMessage
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchCounts, DispatchRules
 from carillon.application.dispatch_group import DispatchGroup
 from carillon.application.execute_run import ExecuteRun, ExecutionTiming
+from carillon.application.reserve_slots import ReserveSlots
 from carillon.application.run_records import RunRecords
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Definition, HttpTarget, Job, JobSpec, JobState, Lane, PlanningRules, Priority, Revision
@@ -29,10 +31,11 @@ from carillon.domain.planning import fire_time
 from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import Run
 from carillon.domain.schedule import Schedule, encode
+from carillon.domain.slots import Pace
 
 START_MS = 1_790_000_000_000
 DAY_MS = 24 * 3600 * 1000
-TENANT = "acme"
+TENANT, NEIGHBOUR = "acme", "umbrella"
 SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
 
@@ -125,6 +128,7 @@ class World:
     groups: int = 1
     look_ahead_ms: int = 60_000
     page_size: int = 1000
+    catch_up: Pace | None = None
     fault: Fault | None = None
     calls_made: Counter[str] = field(default_factory=Counter)
 
@@ -136,11 +140,14 @@ class World:
         self.index = MemoryDueIndex(self.state, page_size=self.page_size)
         self.jobs = MemoryJobStore(self.state)
         self.runs = MemoryRunStore(self.state)
+        self.slots = MemorySlotLedger(self.state)
+        self.limits = MemoryDispatchLimits(self.state)
         self.queues = MemoryWorkQueues(self.clock)
         self.leases = MemoryGroupLeases(self.state)
         self.caller = ScriptedCaller(self.clock)
         self.secrets = MemorySigningSecrets(self.state)
-        self.secrets.add(TENANT, "sec_1", SECRET, START_MS)
+        for tenant in (TENANT, NEIGHBOUR):
+            self.secrets.add(tenant, "sec_1", SECRET, START_MS)
 
     def port(self, name: str) -> Any:
         """One of the ports, with its faults."""
@@ -154,12 +161,17 @@ class World:
             jobs=self.port("jobs"),
             runs=self.port("runs"),
             queues=self.port("queues"),
+            reserve=self.reserve(),
             clock=self.clock,
             ids=self.ids,
             meter=self.meter,
             rules=rules,
         )
         return DispatchGroup(self.port("index"), self.port("leases"), MemoryShardLedger(self.state), steps, rules)
+
+    def reserve(self) -> ReserveSlots:
+        """The step that gives slots."""
+        return ReserveSlots(self.limits, self.port("slots"), self.meter, self.look_ahead_ms, self.catch_up)
 
     def records(self) -> RunRecords:
         """The records of runs."""
@@ -179,6 +191,7 @@ class World:
         *,
         rules: PlanningRules | None = None,
         priority: Priority = Priority.NORMAL,
+        tenant: str = TENANT,
         shard: int = 0,
         **spec: Any,
     ) -> str:
@@ -190,7 +203,7 @@ class World:
         target = spec.pop("target", HttpTarget("https://hooks.example.net/cb"))
         job = Job(
             id=job_id,
-            tenant=TENANT,
+            tenant=tenant,
             state=JobState.SCHEDULED,
             schedule=encode(schedule),
             rules=rules.encode(),
@@ -204,7 +217,7 @@ class World:
             next_fire_time=fire_time(job_id, rules, first),
         )
         retry = spec.pop("retry", RetryPolicy(jitter=Jitter.NONE))
-        half = JobSpec(job_id, TENANT, target, retry, (Revision(1, 0),), 1, now_ms, now_ms, **spec)
+        half = JobSpec(job_id, tenant, target, retry, (Revision(1, 0),), 1, now_ms, now_ms, **spec)
         self.jobs.create(Definition(job, half))
         return job_id
 

@@ -26,7 +26,14 @@ EXAMPLES: list[StageSettings] = [
     ),
     settings.TickerSettings(stage="dev", control_table="control", tick_queue_url="http://localhost/tick", groups=4),
     settings.DispatcherSettings(
-        **TABLES, **QUEUES, groups=4, shards=64, look_ahead_seconds=60, retention_days=30, batched_updates=True
+        **TABLES,
+        **QUEUES,
+        groups=4,
+        shards=64,
+        look_ahead_seconds=60,
+        retention_days=30,
+        batched_updates=True,
+        catch_up_rate=1000,
     ),
     settings.WorkerSettings(
         **TABLES,

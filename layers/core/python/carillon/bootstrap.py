@@ -92,11 +92,14 @@ def dispatcher() -> Handler:
     from carillon.adapters.dynamodb.fenced import BatchedUpdates, SingleUpdates
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.adapters.dynamodb.runs import DynamoRunStore
-    from carillon.adapters.remembering import RememberingShardLedger
+    from carillon.adapters.dynamodb.slots import DynamoDispatchLimits, DynamoSlotLedger
+    from carillon.adapters.remembering import RememberingDispatchLimits, RememberingShardLedger
     from carillon.adapters.sqs.routing import QueueName
     from carillon.adapters.sqs.work import SqsWorkQueues
     from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchRules
     from carillon.application.dispatch_group import DispatchGroup
+    from carillon.application.reserve_slots import ReserveSlots
+    from carillon.domain.slots import Pace
     from carillon.entrypoint.ticks import tick_handler
 
     settings = load(DispatcherSettings, os.environ)
@@ -119,6 +122,13 @@ def dispatcher() -> Handler:
             jobs=DynamoJobStore(database, transport=BatchedUpdates() if settings.batched_updates else SingleUpdates()),
             runs=DynamoRunStore(database),
             queues=SqsWorkQueues(sqs, urls),
+            reserve=ReserveSlots(
+                limits=RememberingDispatchLimits(DynamoDispatchLimits(database), process.clock),
+                ledger=DynamoSlotLedger(database),
+                meter=process.meter,
+                look_ahead_ms=rules.look_ahead_ms,
+                catch_up=Pace(1_000_000 // settings.catch_up_rate, settings.catch_up_rate),
+            ),
             clock=process.clock,
             ids=process.ids,
             meter=process.meter,

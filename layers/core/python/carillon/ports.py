@@ -4,7 +4,7 @@ Every adapter of a protocol is held to one contract suite. Instants are epoch ms
 exception means that the world did not answer (`Unavailable`), and whatever was asked may or may not have happened.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,7 +16,8 @@ from carillon.domain.outcomes import CallRequest, Outcome
 from carillon.domain.planning import DueEntry, DueJob, DueRun, Occurrence, UnreadableEntry
 from carillon.domain.run import Run
 from carillon.domain.secrets import Rotation, SigningSecret
-from carillon.domain.tenancy import ApiKey, Tenant
+from carillon.domain.slots import Pace
+from carillon.domain.tenancy import ApiKey, DispatchLimit, Tenant
 
 
 class UnavailableError(Exception):
@@ -125,7 +126,7 @@ class Confirmation:
 
     `planned_until`: the latest nominal time that was sent, or None when nothing was. `is_partial`: the queue has not
     accepted all, and maybe some behind the one that comes next: the lease is left as one that has run out, so that what
-    is left is taken over, and decided as of the same instant.
+    is left is taken over, and decided as of the same instant. `granted`: what comes next has its rate slot.
     """
 
     claim: Claim
@@ -136,6 +137,17 @@ class Confirmation:
     records: tuple[Run, ...] = ()
     planned_until: int | None = None
     is_partial: bool = False
+    granted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobDeferral:
+    """A job that is not claimed: its occurrence is due again at a slot (epoch ms), which it was granted or not."""
+
+    entry: DueJob
+    epoch: int
+    until_ms: int
+    granted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +238,14 @@ class JobStore(Protocol):
         """
         ...
 
+    def defer_many(self, deferrals: Sequence[JobDeferral]) -> list[bool]:
+        """Move each job by itself to its slot in the due index, version + 1, if it is as seen and without a claim.
+
+        One answer a deferral, in the order given; False also where nobody answered. What is moved all the same is due
+        at its slot; the slot of what is not is wasted.
+        """
+        ...
+
     def set_error(self, entry: DueJob, reason: str) -> bool:
         """Take a job that cannot be decided out of the due index: state `error`. False: its version has moved on."""
         ...
@@ -302,6 +322,10 @@ class RunStore(Protocol):
         """Take a waiting run out of the due index if it still waits with the entry's wait number."""
         ...
 
+    def defer(self, entry: DueRun, until_ms: int, *, granted: bool) -> bool:
+        """Move a waiting run to its slot in the due index, rev + 1, if it is still there with the entry's wait."""
+        ...
+
 
 # ------------------------------------------------------------------------------------------------------------- dispatch
 
@@ -356,6 +380,20 @@ class ShardLedger(Protocol):
 
     def raise_to(self, shards: int) -> int:
         """Make the count at least this; returns the count in force."""
+        ...
+
+
+class SlotLedger(Protocol):
+    """The calendars of slots: whatever is given is stored before it is told, so no slot is given twice."""
+
+    def reserve(
+        self, name: str, pace: Pace, chains: Sequence[Sequence[int]], now_ms: int, horizon_ms: int
+    ) -> list[tuple[int, ...]]:
+        """Take slots in the calendar of that name, as `domain.slots.allot` gives them.
+
+        Raises:
+            UnavailableError: nobody answered, or others kept coming first; slots may have been wasted.
+        """
         ...
 
 
@@ -500,6 +538,18 @@ class AuditTrail(Protocol):
 
     def list_newest(self, tenant: str, limit: int, before: str | None) -> AuditPage:
         """A tenant's events, newest first, from before the id given."""
+        ...
+
+
+class DispatchLimits(Protocol):
+    """The limits of those tenants that have one."""
+
+    def all(self) -> Mapping[str, DispatchLimit]:
+        """Every limit by its tenant. A change may be seen some time later."""
+        ...
+
+    def set(self, tenant: str, limit: DispatchLimit | None) -> None:
+        """Give a tenant a limit in place of the one it has, or none."""
         ...
 
 

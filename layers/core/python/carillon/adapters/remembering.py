@@ -1,6 +1,9 @@
 """Answers that may be a little old, remembered so that an idle tick need not ask again."""
 
-from carillon.ports import Clock, ShardLedger
+from collections.abc import Mapping
+
+from carillon.domain.tenancy import DispatchLimit
+from carillon.ports import Clock, DispatchLimits, ShardLedger
 
 
 class RememberingShardLedger:
@@ -29,3 +32,27 @@ class RememberingShardLedger:
         """Make the count at least this; returns the count in force."""
         self._known = self._ledger.raise_to(shards)
         return self._known
+
+
+class RememberingDispatchLimits:
+    """Dispatch limits that are asked for again only every so often, and only when something is dispatched."""
+
+    def __init__(self, limits: DispatchLimits, clock: Clock, for_ms: int = 30_000) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._for_ms = for_ms
+        self._known: Mapping[str, DispatchLimit] = {}
+        self._asked_at = -for_ms
+
+    def all(self) -> Mapping[str, DispatchLimit]:
+        """The limits as they were at most so long ago."""
+        now_ms = self._clock.now_ms()
+        if not 0 <= now_ms - self._asked_at < self._for_ms:
+            self._asked_at = now_ms
+            self._known = self._limits.all()
+        return self._known
+
+    def set(self, tenant: str, limit: DispatchLimit | None) -> None:
+        """Give a tenant a limit in place of the one it has, or none."""
+        self._limits.set(tenant, limit)
+        self._asked_at = -self._for_ms

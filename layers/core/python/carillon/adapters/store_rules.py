@@ -6,7 +6,7 @@ Most of it recognises a write of our own whose answer was lost: asked again, it 
 from carillon.domain.job import ClaimLease, Job, JobSpec, JobState
 from carillon.domain.planning import DueJob, DueRun
 from carillon.domain.run import Run, RunState
-from carillon.ports import Claim, Confirmation
+from carillon.ports import Claim, Confirmation, JobDeferral
 
 
 def is_same_creation(stored: JobSpec, spec: JobSpec) -> bool:
@@ -45,10 +45,15 @@ def lease_until_after(confirmation: Confirmation) -> int:
     return 1 if confirmation.is_partial else 0
 
 
-def is_still_granted(confirmation: Confirmation) -> bool:
-    """Whether the rate slot of the claimed occurrence still stands: it does while that occurrence is still to come."""
-    upcoming, entry = confirmation.upcoming, confirmation.claim.entry
-    return entry.granted and upcoming is not None and upcoming.scheduled_for == entry.scheduled_for
+def may_defer(stored: Job, deferral: JobDeferral) -> bool:
+    """Whether a job is as it was seen, and nobody has claimed it."""
+    is_as_seen = stored.version == deferral.entry.version and stored.lease.epoch <= deferral.epoch
+    return is_as_seen and stored.lease.until == 0
+
+
+def was_deferred(stored: Job, deferral: JobDeferral) -> bool:
+    """Whether the stored job has come out of this deferral: no other has its slot."""
+    return (stored.version, stored.next_fire_time) == (deferral.entry.version + 1, deferral.until_ms)
 
 
 def is_due_listed(run: Run) -> bool:
@@ -92,4 +97,5 @@ def due_run(run: Run) -> DueRun | None:
         generation=run.generation,
         lane=run.lane,
         priority=run.priority,
+        granted=run.granted,
     )

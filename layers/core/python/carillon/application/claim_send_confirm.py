@@ -4,6 +4,7 @@ A crash between any two steps leaves the item in the due index with a lease that
 again and decides as of the first claim's instant, and the run record, unique by its key, swallows the duplicate. So
 there is no recovery code here, and nothing to sweep.
 
+- What has to wait for a slot is moved to it without a claim, in one write.
 - A claim that another owner holds is left alone; one whose lease has run out is taken over, keeping its instant.
 - What the queue does not accept is what the confirm advances to. It is decided as of the same instant again, because
   what came behind it may have been accepted.
@@ -15,10 +16,21 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 
+from carillon.application.reserve_slots import Admitted, ReserveSlots
 from carillon.domain.identity import RunKey
 from carillon.domain.job import JobState, Lane, Priority, expiry_seconds
 from carillon.domain.messages import MessageKind, WorkMessage
-from carillon.domain.planning import DueEntry, DueJob, DueRun, Occurrence, Plan, UnreadableEntry, decide, skipped_record
+from carillon.domain.pacing import Slots, paced
+from carillon.domain.planning import (
+    DueEntry,
+    DueJob,
+    DueRun,
+    Occurrence,
+    Plan,
+    UnreadableEntry,
+    decide,
+    skipped_record,
+)
 from carillon.ports import (
     Claim,
     Claimed,
@@ -27,6 +39,7 @@ from carillon.ports import (
     Confirmation,
     DueIndex,
     Ids,
+    JobDeferral,
     JobStore,
     Meter,
     RunStore,
@@ -73,6 +86,9 @@ class DispatchCounts:
     confirmed: int = 0
     skipped: int = 0
     waits_sent: int = 0
+    deferred: int = 0
+    paced: int = 0
+    left: int = 0
     set_aside: int = 0
     errors: int = 0
     lag_ms: int | None = None
@@ -115,6 +131,7 @@ class ClaimSendConfirm:
     jobs: JobStore
     runs: RunStore
     queues: WorkQueues
+    reserve: ReserveSlots
     clock: Clock
     ids: Ids
     meter: Meter
@@ -125,14 +142,38 @@ class ClaimSendConfirm:
         for entry in entries:
             if isinstance(entry, UnreadableEntry):
                 self._set_aside(entry, counts)
-        self._dispatch_jobs([entry for entry in entries if isinstance(entry, DueJob)], epoch, counts)
-        self._dispatch_runs([entry for entry in entries if isinstance(entry, DueRun)], counts)
+        admitted = self.reserve(entries, self.clock.now_ms())
+        held = self._defer(admitted, epoch, counts)
+        passing = [*admitted.passing, *held]
+        self._dispatch_jobs([entry for entry in passing if isinstance(entry, DueJob)], epoch, admitted, counts)
+        self._dispatch_runs([entry for entry in passing if isinstance(entry, DueRun)], admitted, counts)
+
+    # ------------------------------------------------------------------------------------------------------ deferrals
+
+    def _defer(self, admitted: Admitted, epoch: int, counts: DispatchCounts) -> Sequence[DueJob]:
+        """Move what has to wait to its slots; returns the jobs that are not as they were seen, perhaps to take over."""
+        counts.left += admitted.left
+        if not admitted.deferred:
+            return ()
+        jobs = [
+            JobDeferral(entry, epoch, slots.times_ms[0], slots.granted)
+            for entry, slots in admitted.deferred
+            if isinstance(entry, DueJob)
+        ]
+        moved = self.jobs.defer_many(jobs)
+        for one, holds in zip(jobs, moved, strict=True):
+            _note_deferral(counts, granted=one.granted, holds=holds)
+        for entry, slots in admitted.deferred:
+            if isinstance(entry, DueRun):
+                holds = self.runs.defer(entry, slots.times_ms[0], granted=slots.granted)
+                _note_deferral(counts, granted=slots.granted, holds=holds)
+        return [one.entry for one, holds in zip(jobs, moved, strict=True) if not holds]
 
     # ------------------------------------------------------------------------------------------------------------ jobs
 
-    def _dispatch_jobs(self, entries: Sequence[DueJob], epoch: int, counts: DispatchCounts) -> None:
+    def _dispatch_jobs(self, entries: Sequence[DueJob], epoch: int, admitted: Admitted, counts: DispatchCounts) -> None:
         claims = self._claim(entries, epoch, counts)
-        decided = [plan for plan in (self._decide(claim, counts) for claim in claims) if plan]
+        decided = [plan for plan in (self._decide(claim, admitted, counts) for claim in claims) if plan]
         self._send(decided, counts)
         self._confirm(decided, counts)
 
@@ -167,16 +208,28 @@ class ClaimSendConfirm:
             takes_over=job.lease.claim_id,
         )
 
-    def _decide(self, claim: Claim, counts: DispatchCounts) -> _Decided | None:
+    def _decide(self, claim: Claim, admitted: Admitted, counts: DispatchCounts) -> _Decided | None:
         """The plan of a claimed job; a job that cannot be decided is set aside, and its neighbours go on."""
         try:
-            return _Decided(claim, decide(claim.entry, claim.decided_at, self.rules.look_ahead_ms))
+            plan = decide(claim.entry, claim.decided_at, self.rules.look_ahead_ms)
         except Exception as error:
             counts.errors += 1
             self.meter.count("undecidable_job")
             logger.exception("job cannot be decided", extra={"action": "job_error", "job_id": claim.entry.job_id})
             self.jobs.set_error(claim.entry, f"cannot be decided: {type(error).__name__}")
             return None
+        slots = admitted.slots_of(claim.entry)
+        return _Decided(claim, plan if slots is None else self._at_slots(claim, plan, slots, counts))
+
+    def _at_slots(self, claim: Claim, plan: Plan, slots: Slots, counts: DispatchCounts) -> Plan:
+        """The plan in its slots. Of one that is taken over all is sent: its first owner may have sent it already."""
+        horizon_ms = self.clock.now_ms() + self.rules.look_ahead_ms
+        if claim.takes_over is not None:
+            slots = slots.all_by(horizon_ms, len(plan.sends))
+        in_slots = paced(plan, slots, horizon_ms)
+        if len(in_slots.sends) < len(plan.sends):
+            _note_deferral(counts, granted=in_slots.granted, holds=True)
+        return in_slots
 
     def _send(self, decided: Iterable[_Decided], counts: DispatchCounts) -> None:
         """Send the occurrences of all plans together; each plan learns what became of its own."""
@@ -199,10 +252,10 @@ class ClaimSendConfirm:
     def _confirmation(self, one: _Decided) -> Confirmation:
         """The end of a claim: it advances to the earliest occurrence that the queue did not accept, if any."""
         entry, plan, now_ms = one.claim.entry, one.plan, self.clock.now_ms()
-        upcoming, planned, state = plan.upcoming, plan.planned, plan.state
+        upcoming, planned, state, granted = plan.upcoming, plan.planned, plan.state, plan.granted
         if one.first_unsent is not None:
             upcoming, state = plan.sends[one.first_unsent], JobState.SCHEDULED
-            planned = entry.planned + one.first_unsent
+            planned, granted = entry.planned + one.first_unsent, True
         sent = plan.sends[: one.first_unsent]
         last_ms = max((occurrence.due_ms for occurrence in sent), default=now_ms)
         return Confirmation(
@@ -212,6 +265,7 @@ class ClaimSendConfirm:
             state=state,
             planned_until=max((occurrence.scheduled_for for occurrence in sent), default=None),
             is_partial=one.first_unsent is not None,
+            granted=granted,
             expires_at=None if upcoming else expiry_seconds(max(last_ms, now_ms), self.rules.retention_ms),
             records=tuple(
                 skipped_record(entry, block, plan.skip_reason, now_ms, self.rules.retention_ms) for block in plan.skips
@@ -220,9 +274,10 @@ class ClaimSendConfirm:
 
     # ------------------------------------------------------------------------------------------------------------ runs
 
-    def _dispatch_runs(self, entries: Sequence[DueRun], counts: DispatchCounts) -> None:
+    def _dispatch_runs(self, entries: Sequence[DueRun], admitted: Admitted, counts: DispatchCounts) -> None:
         """Send waiting runs. A crash before one leaves the index repeats its message, whose wait number voids it."""
-        accepted = self.queues.send([_wait_message(entry) for entry in entries], self.clock)
+        due_ms = [_due_ms(entry, admitted.slots_of(entry)) for entry in entries]
+        accepted = self.queues.send([_wait_message(*each) for each in zip(entries, due_ms, strict=True)], self.clock)
         now_ms = self.clock.now_ms()
         for entry, was_accepted in zip(entries, accepted, strict=True):
             counts.unsent += not was_accepted
@@ -253,12 +308,17 @@ def _first_message(claim: Claim, occurrence: Occurrence) -> Addressed:
     return message, entry.lane, entry.priority
 
 
-def _wait_message(entry: DueRun) -> Addressed:
+def _due_ms(entry: DueRun, slots: Slots | None) -> int:
+    """When a waiting run is due: at its slot, if it had to ask for one."""
+    return max([entry.next_fire_time, *(slots.times_ms[:1] if slots else ())])
+
+
+def _wait_message(entry: DueRun, due_ms: int) -> Addressed:
     message = WorkMessage(
         kind=MessageKind.WAIT,
         key=RunKey(entry.job_id, entry.name),
         tenant=entry.tenant,
-        due_ms=entry.next_fire_time,
+        due_ms=due_ms,
         generation=entry.generation,
         wait=entry.wait,
         claim_id="",
@@ -268,3 +328,8 @@ def _wait_message(entry: DueRun) -> Addressed:
 
 def _note_lag(counts: DispatchCounts, lag_ms: int) -> None:
     counts.lag_ms = max(counts.lag_ms or 0, lag_ms)
+
+
+def _note_deferral(counts: DispatchCounts, *, granted: bool, holds: bool) -> None:
+    counts.deferred += holds and granted
+    counts.paced += holds and not granted

@@ -79,6 +79,10 @@ class DispatchGroup:
 
     def _report(self, group: int, counts: DispatchCounts) -> None:
         self.steps.meter.count("occurrences_sent", counts.sent)
+        if counts.deferred:
+            self.steps.meter.count("occurrences_deferred", counts.deferred)
+        if counts.paced:
+            self.steps.meter.count("occurrences_paced", counts.paced)
         if counts.lag_ms is not None:
             self.steps.meter.observe_ms("dispatch_lag_ms", counts.lag_ms)
         said = {"action": "group_dispatched", "group": group, **counts.figures()}

@@ -56,6 +56,7 @@ class DueRun:
     generation: int
     lane: Lane
     priority: Priority
+    granted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class Plan:
         upcoming: the next occurrence to plan, or None when the schedule has ended.
         planned: the count of runs planned so far, these sends included.
         state: the state of the job once all is sent.
+        granted: whether the next occurrence is due at a slot that it was given.
     """
 
     sends: tuple[Occurrence, ...]
@@ -98,6 +100,7 @@ class Plan:
     planned: int
     state: JobState
     skip_reason: str = "misfire"
+    granted: bool = False
 
 
 @lru_cache(maxsize=4096)

@@ -120,6 +120,7 @@ class Run:
     lease_until: int = 0
     start_id: str = ""
     next_fire_time: int | None = None  # only while it waits: this puts it in the due index
+    granted: bool = False  # whether that is a rate slot
     reason: str | None = None
     attempts: tuple[Attempt, ...] = ()
     lateness_ms: int | None = None
@@ -153,6 +154,7 @@ def started(run: Run, *, now_ms: int, due_ms: int, lease_ms: int, start_id: str,
         start_id=start_id,
         lease_until=now_ms + lease_ms,
         next_fire_time=None,
+        granted=False,
         reason=None,
         attempts=(*run.attempts, Attempt(number, now_ms, revision=revision)),
         lateness_ms=now_ms - due_ms if run.lateness_ms is None else run.lateness_ms,
@@ -205,6 +207,7 @@ def waiting(
         RunState.RETRYING if run.attempt else RunState.QUEUED,
         wait=run.wait + 1,
         next_fire_time=at_ms,
+        granted=False,
         lease_until=0,
         attempts=attempts,
         lane=lane,
@@ -232,4 +235,5 @@ def ended(
         expires_at=expires_at,
         lease_until=0,
         next_fire_time=None,
+        granted=False,
     )

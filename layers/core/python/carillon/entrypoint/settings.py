@@ -165,6 +165,9 @@ class DispatcherSettings(
     batched_updates: bool
     """Whether claims and their ends go to the table in batches of 25 statements, or in a request each."""
 
+    catch_up_rate: Annotated[int, Between(1, 10_000)]
+    """Late runs of one tenant that may start a second after an outage (1 to 10000), beside what is due then."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerSettings(

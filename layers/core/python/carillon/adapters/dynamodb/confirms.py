@@ -12,7 +12,7 @@ from carillon.adapters.dynamodb.database import Cancelled, Database, Lost
 from carillon.adapters.dynamodb.fenced import Answer, FencedUpdate
 from carillon.adapters.dynamodb.job_items import job_if_readable, job_key
 from carillon.adapters.dynamodb.writes import Write, delete
-from carillon.adapters.store_rules import is_still_granted, lease_until_after, was_confirmed
+from carillon.adapters.store_rules import lease_until_after, was_confirmed
 from carillon.ports import Claim, Confirmation
 
 _OUR_CLAIM: Final = f"#{k.VERSION} = :seen AND #{k.CLAIM_ID} = :mine"
@@ -39,7 +39,7 @@ def confirm_update(table: str, confirmation: Confirmation) -> FencedUpdate:
         sets[k.SCHEDULED_FOR] = number(upcoming.scheduled_for)
     if confirmation.expires_at is not None:
         sets[k.EXPIRES_AT] = number(confirmation.expires_at)
-    if is_still_granted(confirmation):
+    if confirmation.granted:
         sets[k.GRANTED] = TRUE
     leaving = () if upcoming else (k.SHARD, k.NEXT_FIRE_TIME, k.SCHEDULED_FOR)
     missing = tuple(name for name in (k.GRANTED, k.EXPIRES_AT) if name not in sets)

@@ -59,6 +59,7 @@ def _due_run(fields: Fields) -> DueRun:
         generation=fields.number(k.GENERATION),
         lane=fields.one_of(Lane, k.LANE),
         priority=fields.one_of(Priority, k.PRIORITY),
+        granted=fields.flag(k.GRANTED),
     )
 
 

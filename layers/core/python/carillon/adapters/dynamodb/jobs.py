@@ -8,6 +8,7 @@ from carillon.adapters.dynamodb.attributes import Fields, Item, number, text
 from carillon.adapters.dynamodb.claims import claim_update
 from carillon.adapters.dynamodb.confirms import confirm_update, confirm_with, is_plain, was_ours
 from carillon.adapters.dynamodb.database import Database, Lost, Written
+from carillon.adapters.dynamodb.deferrals import is_deferred, job_deferral
 from carillon.adapters.dynamodb.due_items import LONGEST_REASON, set_item_aside
 from carillon.adapters.dynamodb.fenced import Answer, SingleUpdates, Transport
 from carillon.adapters.dynamodb.job_items import job_if_readable, job_item, job_key, job_of
@@ -31,6 +32,7 @@ from carillon.ports import (
     ClaimRefused,
     ClaimResult,
     Confirmation,
+    JobDeferral,
     JobPage,
     NameTakenError,
     Renaming,
@@ -138,6 +140,12 @@ class DynamoJobStore:
             else confirm_with(self._database, one, self._recording(one.records))
             for one in confirmations
         ]
+
+    def defer_many(self, deferrals: Sequence[JobDeferral]) -> list[bool]:
+        """Move each job by itself to its slot in the due index."""
+        updates = [job_deferral(self._database.jobs, deferral) for deferral in deferrals]
+        answers = self._transport(self._database, updates)
+        return [is_deferred(answer, deferral) for answer, deferral in zip(answers, deferrals, strict=True)]
 
     def set_error(self, entry: DueJob, reason: str) -> bool:
         """Take a job that cannot be decided out of the due index: state `error`."""

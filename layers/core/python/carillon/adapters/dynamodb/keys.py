@@ -85,6 +85,9 @@ CHANGES: Final = "changes"
 BODY: Final = "body"
 KEPT_AT: Final = "kept_at"
 SEALED: Final = "sealed"
+RATE_MILLI: Final = "rate_milli"
+BURST: Final = "burst"
+CALENDAR: Final = "calendar"
 
 # --------------------------------------------------------------------------------------------------------------- kinds
 
@@ -168,6 +171,20 @@ def api_key_key(key_id: str) -> tuple[str, str]:
 def name_key(tenant: str, name: str) -> tuple[str, str]:
     """The key of the item that says which job of a tenant holds a name."""
     return f"NAME#{tenant}", f"NAME#{name}"
+
+
+LIMITS_PK: Final = "LIMITS"
+CALENDAR_SK: Final = "CALENDAR"
+
+
+def limit_key(tenant: str) -> tuple[str, str]:
+    """The key of a tenant's dispatch limit: all limits are one partition, to be read together."""
+    return LIMITS_PK, tenant_pk(tenant)
+
+
+def calendar_key(name: str) -> tuple[str, str]:
+    """The key of a calendar of slots."""
+    return f"SLOTS#{name}", CALENDAR_SK
 
 
 def group_key(group: int) -> tuple[str, str]:

@@ -46,6 +46,8 @@ def run_item(run: Run) -> Item:
     item |= {name: number(value) for name, value in numbers.items() if value is not None}
     if run.is_cancelled:
         item[k.IS_CANCELLED] = TRUE
+    if run.granted:
+        item[k.GRANTED] = TRUE
     if run.start_id:
         item[k.START_ID] = text(run.start_id)
     if run.reason is not None:
@@ -96,6 +98,7 @@ def run_of(item: Item) -> Run:
         lease_until=fields.number_or_none(k.LEASE_UNTIL) or 0,
         start_id=fields.text_or_none(k.START_ID) or "",
         next_fire_time=fields.number_or_none(k.NEXT_FIRE_TIME),
+        granted=fields.flag(k.GRANTED),
         reason=fields.text_or_none(k.REASON),
         attempts=attempts,
         lateness_ms=fields.number_or_none(k.LATENESS_MS),

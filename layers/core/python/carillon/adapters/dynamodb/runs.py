@@ -6,6 +6,7 @@ from typing import Final
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Item, number, text
 from carillon.adapters.dynamodb.database import Database, Written
+from carillon.adapters.dynamodb.deferrals import run_deferral
 from carillon.adapters.dynamodb.run_items import run_item, run_key, run_of
 from carillon.adapters.dynamodb.writes import ABSENT, put, update
 from carillon.domain.dead_letters import place_at
@@ -97,6 +98,11 @@ class DynamoRunStore:
         values = {f":{k.WAIT}": number(entry.wait)}
         write = update(self._database.jobs, key, f"REMOVE #{k.SHARD}", _STILL_WAITS, values)
         return isinstance(self._database.write(write), Written)
+
+    def defer(self, entry: DueRun, until_ms: int, *, granted: bool) -> bool:
+        """Move a waiting run to its slot, if it is still in the due index with the entry's wait number."""
+        deferral = run_deferral(self._database.jobs, entry, until_ms, granted=granted)
+        return isinstance(self._database.write(deferral), Written)
 
 
 def _dead_entry(tenant: str, died_at: int, key: RunKey) -> Item:

@@ -8,10 +8,11 @@ from carillon.adapters.store_rules import (
     holds_claim,
     is_same_creation,
     is_same_edit,
-    is_still_granted,
     lease_until_after,
+    may_defer,
     voided,
     was_confirmed,
+    was_deferred,
     was_set_to_error,
 )
 from carillon.domain.job import ClaimLease, Definition, Job, JobSpec, JobState
@@ -23,6 +24,7 @@ from carillon.ports import (
     ClaimRefused,
     ClaimResult,
     Confirmation,
+    JobDeferral,
     JobPage,
     NameTakenError,
     Renaming,
@@ -118,6 +120,10 @@ class MemoryJobStore:
         """End each claim by itself, in order."""
         return [self._confirm(confirmation) for confirmation in confirmations]
 
+    def defer_many(self, deferrals: Sequence[JobDeferral]) -> list[bool]:
+        """Move each job by itself to its slot, in order."""
+        return [self._defer(deferral) for deferral in deferrals]
+
     def set_error(self, entry: DueJob, reason: str) -> bool:
         """Take a job that cannot be decided out of the due index: state `error`."""
         with self._state.lock:
@@ -180,6 +186,17 @@ class MemoryJobStore:
             self._state.put_job(replace(stored, lease=lease))
             return Claimed(claim)
 
+    def _defer(self, deferral: JobDeferral) -> bool:
+        with self._state.lock:
+            stored = self._state.plan(deferral.entry.job_id, deferral.entry.segment)
+            if stored is None or not may_defer(stored, deferral):
+                return stored is not None and was_deferred(stored, deferral)
+            moved = replace(
+                stored, version=stored.version + 1, next_fire_time=deferral.until_ms, granted=deferral.granted
+            )
+            self._state.put_job(moved)
+            return True
+
     def _record(self, records: Sequence[Run]) -> None:
         for run in records:
             if run.key.name not in self._state.runs[run.key.job_id]:
@@ -202,7 +219,7 @@ def _confirmed(stored: Job, confirmation: Confirmation) -> Job:
         planned_until=confirmation.planned_until or stored.planned_until,
         scheduled_for=upcoming.scheduled_for if upcoming else None,
         next_fire_time=upcoming.due_ms if upcoming else None,
-        granted=is_still_granted(confirmation),
+        granted=confirmation.granted,
         lease=replace(stored.lease, until=lease_until_after(confirmation)),
         expires_at=confirmation.expires_at,
     )

@@ -1,5 +1,7 @@
 """The store of runs in memory."""
 
+from dataclasses import replace
+
 from carillon.adapters.memory.state import MemoryState
 from carillon.domain.dead_letters import Place, place_at, place_of, position_of
 from carillon.domain.identity import RunKey
@@ -53,6 +55,16 @@ class MemoryRunStore:
             if stored is None or stored.next_fire_time is None or stored.wait != entry.wait:
                 return False
             self._state.hand_over((entry.job_id, entry.name))
+            return True
+
+    def defer(self, entry: DueRun, until_ms: int, *, granted: bool) -> bool:
+        """Move a waiting run to its slot, if it is still in the due index with the entry's wait number."""
+        with self._state.lock:
+            key = (entry.job_id, entry.name)
+            shown, stored = self._state.entry_of(key), self._state.runs[entry.job_id].get(entry.name)
+            if shown is None or stored is None or shown.wait != entry.wait:
+                return False
+            self._state.put_run(replace(stored, rev=stored.rev + 1, next_fire_time=until_ms, granted=granted))
             return True
 
 

@@ -10,7 +10,8 @@ from carillon.domain.job import Job, JobSpec
 from carillon.domain.planning import DueEntry, DueJob, DueRun, UnreadableEntry
 from carillon.domain.run import Run
 from carillon.domain.secrets import SigningSecret
-from carillon.domain.tenancy import ApiKey, Tenant
+from carillon.domain.slots import Calendar
+from carillon.domain.tenancy import ApiKey, DispatchLimit, Tenant
 from carillon.ports import Clock, GroupLease
 
 ItemKey = tuple[str, str]
@@ -67,6 +68,8 @@ class MemoryState:
     api_keys: dict[str, ApiKey] = field(default_factory=dict)
     secrets: defaultdict[str, dict[str, tuple[SigningSecret, str]]] = field(default_factory=lambda: defaultdict(dict))
     audit: defaultdict[str, dict[str, AuditEvent]] = field(default_factory=lambda: defaultdict(dict))
+    limits: dict[str, DispatchLimit] = field(default_factory=dict)
+    calendars: dict[str, Calendar] = field(default_factory=dict)
 
     def put_job(self, job: Job) -> None:
         """Store the hot half of a job or a segment of it, and what the due index shows of it."""

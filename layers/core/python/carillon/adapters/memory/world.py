@@ -8,6 +8,7 @@ from carillon.adapters.memory.edges import MemoryClock, RecordingMeter, Sequenti
 from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
 from carillon.adapters.memory.runs import MemoryRunStore
+from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
 from carillon.adapters.memory.tenants import (
     MemoryAuditTrail,
@@ -37,6 +38,8 @@ class MemoryWorld:
     tenants: MemoryTenants = field(init=False)
     secrets: MemorySigningSecrets = field(init=False)
     trail: MemoryAuditTrail = field(init=False)
+    limits: MemoryDispatchLimits = field(init=False)
+    slots: MemorySlotLedger = field(init=False)
     quarantine: MemoryQuarantine = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,4 +56,6 @@ class MemoryWorld:
         self.tenants = MemoryTenants(self.state)
         self.secrets = MemorySigningSecrets(self.state)
         self.trail = MemoryAuditTrail(self.state)
+        self.limits = MemoryDispatchLimits(self.state)
+        self.slots = MemorySlotLedger(self.state)
         self.quarantine = MemoryQuarantine(self.state)

@@ -1,0 +1,104 @@
+"""Dispatch limits and calendars of slots in the control table."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from typing import Final
+
+from carillon.adapters.dynamodb import keys as k
+from carillon.adapters.dynamodb.attributes import Attribute, Fields, Item, number, text
+from carillon.adapters.dynamodb.database import Database, Written
+from carillon.adapters.dynamodb.writes import ABSENT, delete, key_of, setting, update
+from carillon.domain.slots import Calendar, Pace, allot
+from carillon.domain.tenancy import BadLimitError, DispatchLimit
+from carillon.ports import UnavailableError, UnreadableItemError
+
+logger = logging.getLogger("carillon")
+
+MOST_REMEMBERED: Final = 10_000
+_LIMITS: Final = f"#{k.PK} = :pk"
+_ANY: Final = f"attribute_exists(#{k.PK})"
+_NONE_YET: Final = f"attribute_not_exists(#{k.CALENDAR})"
+_AS_SEEN: Final = f"#{k.CALENDAR} = :seen"
+
+
+class DynamoDispatchLimits:
+    """The limits of those tenants that have one: a partition of their own, so that one query reads them all."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self) -> Mapping[str, DispatchLimit]:
+        """Every limit by its tenant. One that cannot be read is left out, and logged."""
+        values = {":pk": text(k.LIMITS_PK)}
+        items = (item for page in self._database.query(self._database.control, _LIMITS, values) for item in page)
+        return dict(read for read in map(_limit_if_readable, items) if read)
+
+    def set(self, tenant: str, limit: DispatchLimit | None) -> None:
+        """Give a tenant a limit in place of the one it has, or none."""
+        key = key_of(*k.limit_key(tenant))
+        if limit is None:
+            self._database.write(delete(self._database.control, key, _ANY))
+            return
+        attributes = {k.TENANT: text(tenant), k.RATE_MILLI: number(limit.rate_milli), k.BURST: number(limit.burst)}
+        change, values = setting(attributes)
+        self._database.write(update(self._database.control, key, change, f"{ABSENT} OR {_ANY}", values))
+
+
+def _limit_if_readable(item: Item) -> tuple[str, DispatchLimit] | None:
+    fields = Fields(item)
+    try:
+        return fields.text(k.TENANT), DispatchLimit(fields.number(k.RATE_MILLI), fields.number(k.BURST))
+    except (UnreadableItemError, BadLimitError) as error:
+        logger.error("limit unreadable", extra={"action": "limit_unreadable", "why": str(error)})  # noqa: TRY400 - the trace says no more
+        return None
+
+
+class DynamoSlotLedger:
+    """The calendars of slots: each is one text, replaced on the condition that it is still the one that was seen.
+
+    What this process wrote last is what it tries first, so that alone it needs one write. A write whose answer was lost
+    is not recognised: two may well have wanted the same slots, so these count as taken, and others are taken instead.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._seen: dict[str, Attribute | None] = {}
+        self._locks = [Lock() for _ in range(16)]
+
+    def reserve(
+        self, name: str, pace: Pace, chains: Sequence[Sequence[int]], now_ms: int, horizon_ms: int
+    ) -> list[tuple[int, ...]]:
+        """Take slots in the calendar of that name.
+
+        Raises:
+            UnavailableError: nobody answered, or others kept coming first.
+        """
+        with self._locks[hash(name) % len(self._locks)]:  # threads of this process need not race each other
+            for _ in self._database.tries():
+                seen = self._seen.get(name)
+                calendar, slots = allot(_calendar_in(name, seen), pace, chains, now_ms, horizon_ms)
+                if self._write(name, seen, text(calendar.encode())):
+                    return slots
+        raise UnavailableError("the slots are in demand")
+
+    def _write(self, name: str, seen: Attribute | None, wanted: Attribute) -> bool:
+        change, values = setting({k.CALENDAR: wanted})
+        key, condition = key_of(*k.calendar_key(name)), _NONE_YET
+        if seen is not None:
+            condition, values[":seen"] = _AS_SEEN, seen
+        written = self._database.write(update(self._database.control, key, change, condition, values))
+        holds = isinstance(written, Written)
+        if len(self._seen) >= MOST_REMEMBERED:
+            self._seen.clear()
+        self._seen[name] = wanted if isinstance(written, Written) else (written.old or {}).get(k.CALENDAR)
+        return holds
+
+
+def _calendar_in(name: str, stored: Attribute | None) -> Calendar | None:
+    """The stored calendar; one that is damaged counts as empty, and is replaced."""
+    try:
+        return None if stored is None else Calendar.decode(stored["S"])
+    except (KeyError, ValueError):
+        logger.exception("calendar unreadable", extra={"action": "calendar_unreadable", "calendar": name})
+        return None

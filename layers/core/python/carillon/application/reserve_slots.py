@@ -1,0 +1,201 @@
+"""The step of dispatch before the claim: slots for what must not all start at once.
+
+Two kinds of entries ask for slots, all others pass by without a read:
+
+- those of a tenant with a dispatch rate. Waiting runs (retries, manual runs) ask like first ones: a limit that retries
+  get round is no limit. What was granted its slot already does not ask again;
+- those that are late, of any tenant: after an outage they are spread by the catch-up pace of their tenant, so that the
+  recovery is no spike of its own. They take these slots in a calendar of their own, so what is due now is not behind
+  them, and under a dispatch rate in the pace of half of it; being due there, they ask under the rate like the others.
+
+An entry whose first slot lies within the look-ahead is dispatched with its occurrences at their slots. Any other is
+deferred: due again at its slot, out of its neighbours' way until then.
+
+A process may die after taking slots, or find that others have the entries: the slots are wasted, none is given twice.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from carillon.domain.job import Priority
+from carillon.domain.pacing import Slots
+from carillon.domain.planning import DueEntry, DueJob, DueRun, Plan, decide
+from carillon.domain.slots import LONGEST_INTERVAL_US, Pace
+from carillon.domain.tenancy import DispatchLimit
+from carillon.ports import DispatchLimits, Meter, SlotLedger, UnavailableError
+
+LATE_AFTER_MS = 60_000
+"""What is later than this when it is found comes of an outage: it is paced."""
+
+RATE_SHARE_OF_LATE = 2
+"""Under a dispatch rate, what is late gets at most one slot in so many."""
+
+_RANKS = (Priority.HIGH, Priority.NORMAL, Priority.LOW)
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What becomes of entries.
+
+    Attributes:
+        passing: those that may be dispatched now, in their order.
+        slots: the slots of those of them that had to ask, by their identity.
+        deferred: those that are to be due again at the first of their slots.
+        left: how many were left for another time, because nobody gave slots.
+    """
+
+    passing: Sequence[DueEntry]
+    slots: Mapping[int, Slots] = field(default_factory=dict)
+    deferred: Sequence[tuple[DueEntry, Slots]] = ()
+    left: int = 0
+
+    def slots_of(self, entry: DueEntry) -> Slots | None:
+        """The slots of an entry, or None when it did not have to ask."""
+        return self.slots.get(id(entry))
+
+
+@dataclass(slots=True)
+class _Asking:
+    """An entry that asks: when its occurrences are due, how many of them are late, and the slots it has so far."""
+
+    entry: DueJob | DueRun
+    due_ms: tuple[int, ...]
+    late: int
+    plan: Plan | None
+    slots: Slots
+
+    def is_deferred(self, horizon_ms: int) -> bool:
+        """Whether nothing of it can be sent yet, and moving it is all there is to do."""
+        if not self.slots.times_ms or self.slots.times_ms[0] <= horizon_ms:
+            return False
+        if self.plan is None or not isinstance(self.entry, DueJob):
+            return True
+        return not self.plan.skips and self.plan.sends[0].scheduled_for == self.entry.scheduled_for
+
+
+@dataclass(frozen=True, slots=True)
+class ReserveSlots:
+    """The step. `catch_up`: the pace of what is late, by tenant; None: it is not paced."""
+
+    limits: DispatchLimits
+    ledger: SlotLedger
+    meter: Meter
+    look_ahead_ms: int
+    catch_up: Pace | None = None
+
+    def __call__(self, entries: Sequence[DueEntry], now_ms: int) -> Admitted:
+        """Reserve slots for those of these entries that have to ask, as of an instant (epoch ms)."""
+        limits = self.limits.all()
+        asking = {id(entry): self._asking(entry, limits, now_ms) for entry in entries}
+        by_tenant: defaultdict[str, list[_Asking]] = defaultdict(list)
+        for one in sorted((one for one in asking.values() if one is not None), key=_rank):
+            by_tenant[one.entry.tenant].append(one)
+        if not by_tenant:
+            return Admitted(entries)
+        left = {id(one.entry) for tenant, own in by_tenant.items() for one in self._left(tenant, own, limits, now_ms)}
+        return self._admitted([entry for entry in entries if id(entry) not in left], asking, len(left), now_ms)
+
+    def _admitted(
+        self, entries: Sequence[DueEntry], asking: Mapping[int, _Asking | None], left: int, now_ms: int
+    ) -> Admitted:
+        horizon_ms = now_ms + self.look_ahead_ms
+        asked = {key: one for key, one in asking.items() if one is not None}
+        deferred = {key for key, one in asked.items() if one.is_deferred(horizon_ms)}
+        return Admitted(
+            passing=[entry for entry in entries if id(entry) not in deferred],
+            slots={key: one.slots for key, one in asked.items()},
+            deferred=[(entry, asked[id(entry)].slots) for entry in entries if id(entry) in deferred],
+            left=left,
+        )
+
+    # ------------------------------------------------------------------------------------------------------ who asks
+
+    def _asking(self, entry: DueEntry, limits: Mapping[str, DispatchLimit], now_ms: int) -> _Asking | None:
+        if not isinstance(entry, (DueJob, DueRun)):
+            return None
+        is_late = self._is_late(entry.next_fire_time, now_ms)
+        if not is_late and (entry.tenant not in limits or (entry.granted and isinstance(entry, DueRun))):
+            return None
+        if isinstance(entry, DueRun):
+            due_ms = (entry.next_fire_time,)
+            return _Asking(entry, due_ms, int(is_late), None, Slots(due_ms, granted=False))
+        return self._asking_job(entry, now_ms)
+
+    def _asking_job(self, entry: DueJob, now_ms: int) -> _Asking | None:
+        try:
+            plan = decide(entry, now_ms, self.look_ahead_ms)
+        except Exception:  # noqa: BLE001 - the claim finds out, and sets the job aside
+            return None
+        due_ms = tuple(occurrence.due_ms for occurrence in plan.sends)
+        late = sum(self._is_late(each_ms, now_ms) for each_ms in due_ms)
+        return _Asking(entry, due_ms, late, plan, Slots(due_ms, granted=False)) if due_ms else None
+
+    def _is_late(self, due_ms: int, now_ms: int) -> bool:
+        return self.catch_up is not None and due_ms < now_ms - LATE_AFTER_MS
+
+    # ------------------------------------------------------------------------------------------------ what they get
+
+    def _left(
+        self, tenant: str, asking: Sequence[_Asking], limits: Mapping[str, DispatchLimit], now_ms: int
+    ) -> Sequence[_Asking]:
+        """Give a tenant's entries their slots; those that are left without, because nobody answered, to be found again.
+
+        A tenant whose calendar is in too much demand, or cannot be written, delays nobody else.
+        """
+        try:
+            self._pace_late(tenant, asking, limits.get(tenant), now_ms)
+            if tenant in limits:
+                self._ration(tenant, asking, limits[tenant], now_ms)
+        except UnavailableError:
+            self.meter.count("slots_unavailable", len(asking))
+            return asking
+        return ()
+
+    def _pace_late(self, tenant: str, asking: Sequence[_Asking], limit: DispatchLimit | None, now_ms: int) -> None:
+        late = [one for one in asking if one.late]
+        if late and self.catch_up is not None:
+            pace = _slower(self.catch_up, limit)
+            chains = [one.due_ms[: one.late] for one in late]
+            for one, times_ms in zip(late, self._reserve(f"{tenant}#late", pace, chains, now_ms), strict=True):
+                rest = one.due_ms[one.late :] if len(times_ms) == one.late else ()
+                one.slots = Slots(times_ms + tuple(max(due_ms, times_ms[-1]) for due_ms in rest), granted=False)
+
+    def _ration(self, tenant: str, asking: Sequence[_Asking], limit: DispatchLimit, now_ms: int) -> None:
+        """Slots under the rate, for what can be sent within the look-ahead: what is paced beyond it asks there."""
+        horizon_ms = now_ms + self.look_ahead_ms
+        given = [_given(one) for one in asking]
+        chains = [
+            [slot_ms for slot_ms in one.slots.times_ms[skip:] if slot_ms <= horizon_ms]
+            for one, skip in zip(asking, given, strict=True)
+        ]
+        for one, skip, chain, times_ms in zip(
+            asking, given, chains, self._reserve(tenant, limit.pace, chains, now_ms), strict=True
+        ):
+            before, paced_beyond = one.slots.times_ms[:skip], one.slots.times_ms[skip + len(chain) :][:1]
+            is_cut = bool(times_ms) and times_ms[-1] > horizon_ms
+            one.slots = Slots(before + times_ms + (() if is_cut else paced_beyond), granted=is_cut)
+
+    def _reserve(
+        self, name: str, pace: Pace, chains: Sequence[Sequence[int]], now_ms: int
+    ) -> Sequence[tuple[int, ...]]:
+        if not any(chains):
+            return [()] * len(chains)
+        return self.ledger.reserve(name, pace, chains, now_ms, now_ms + self.look_ahead_ms)
+
+
+def _rank(one: _Asking) -> int:
+    """Of what is due at the same time, high priority gets its slot first."""
+    return _RANKS.index(one.entry.priority)
+
+
+def _given(one: _Asking) -> int:
+    """How many of the first occurrences have their slot under the rate already: the one that was deferred to it."""
+    return int(one.entry.granted)
+
+
+def _slower(catch_up: Pace, limit: DispatchLimit | None) -> Pace:
+    if limit is None:
+        return catch_up
+    interval_us = max(catch_up.interval_us, limit.pace.interval_us * RATE_SHARE_OF_LATE)
+    return Pace(min(interval_us, LONGEST_INTERVAL_US), 1)
