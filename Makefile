@@ -10,7 +10,7 @@ STAGES := local dev prod small
 SOURCES := layers/core/python cli functions infra tests bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-imports fuzz-time simulate simulate-ci chaos spike outage deploy destroy clean
+.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-worker bench-imports fuzz-time simulate simulate-ci chaos spike outage deploy destroy clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -76,6 +76,9 @@ fuzz-time: $(SETUP) ## Compare 100,000 random questions about time with two othe
 
 bench-dispatch: $(SETUP) ## Measure the dispatcher's processor time beside the bare AWS calls
 	python -m bench.dispatch_bench
+
+bench-worker: $(SETUP) ## Measure the worker's processor time and memory a callback, beside requests and aiohttp
+	python -m bench.worker_bench
 
 simulate: $(SETUP) ## Run 10,000 seeds of the simulation, and look for the seeds that catch the planted bugs
 	python -m tests.simulation.run --seeds 10000 --workers 2

@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Sequence
-from threading import BoundedSemaphore, Event, Thread
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from carillon.adapters.http.budget import Budget, CallFailedError
@@ -36,12 +36,13 @@ class SystemResolver:
 class Lookups:
     """Lookups that end in time although the system's resolver knows no timeout.
 
-    One that hangs keeps its thread until the system gives up, so their number is bounded as well.
+    One that hangs keeps its thread until the system gives up, so their number is bounded. The threads are kept: to
+    start one costs as much as the rest of a lookup.
     """
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
-        self._free = BoundedSemaphore(MOST_LOOKUPS_AT_ONCE)
+        self._threads = ThreadPoolExecutor(MOST_LOOKUPS_AT_ONCE, thread_name_prefix="lookup")
 
     def addresses(self, host: str, budget: Budget) -> list[str]:
         """The addresses of a host, each once, in the resolver's order; none if it has none.
@@ -49,36 +50,17 @@ class Lookups:
         Raises:
             CallFailedError: no answer in time.
         """
-        lookup = self._begin(host)
-        budget.patiently(lookup.wait, within_seconds=DNS_SECONDS, otherwise=Failure.DNS_ERROR)
-        return list(dict.fromkeys(lookup.answers))
-
-    def _begin(self, host: str) -> "_Lookup":
-        if not self._free.acquire(blocking=False):
-            raise CallFailedError(Failure.DNS_ERROR)
-        lookup = _Lookup()
         try:
-            Thread(target=self._ask, args=(host, lookup), name="lookup", daemon=True).start()
+            lookup = self._threads.submit(self._answers, host)
         except RuntimeError as error:  # the process has as many threads as it may have
-            self._free.release()
             raise CallFailedError(Failure.DNS_ERROR) from error
-        return lookup
-
-    def _ask(self, host: str, lookup: "_Lookup") -> None:
         try:
-            lookup.answers = self._resolver.resolve(host)
-        except OSError:
-            pass  # the same as no answers: a tenant learns no more than that
+            return budget.patiently(lookup.result, within_seconds=DNS_SECONDS, otherwise=Failure.DNS_ERROR)
         finally:
-            self._free.release()
-            lookup.done.set()
+            lookup.cancel()  # one that has not begun does not keep others waiting
 
-
-class _Lookup:
-    def __init__(self) -> None:
-        self.done = Event()
-        self.answers: Sequence[str] = ()
-
-    def wait(self, seconds: float) -> None:
-        if not self.done.wait(seconds):
-            raise TimeoutError
+    def _answers(self, host: str) -> list[str]:
+        try:
+            return list(dict.fromkeys(self._resolver.resolve(host)))
+        except OSError:  # the same as no answers: a tenant learns no more than that
+            return []
