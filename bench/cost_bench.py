@@ -27,8 +27,10 @@ from time import time_ns
 from typing import Any
 from unittest.mock import patch
 
+from bench.bill import bill_table, offers_table, recurring_bill, total
 from carillon import bootstrap
 from carillon.adapters.dynamodb import keys
+from carillon.adapters.dynamodb.control import DynamoShardLedger
 from carillon.adapters.dynamodb.tenants import DynamoTenants
 from carillon.adapters.kms import KmsSigningSecrets
 from carillon.adapters.memory.edges import MemoryClock
@@ -40,7 +42,7 @@ from tests.contract.backends import Endpoint, a_session, local_aws
 from tests.support.api import event_of
 from tests.support.deployed import QUEUES, WORK_QUEUES, Context, environment_of
 
-JOBS, CYCLES, BATCH = 100, 3, 10
+JOBS, CYCLES, BATCH, SHARDS = 100, 3, 10, 2
 LEASE_SHARE = {"wru": 0.05}
 """What taking and giving up the lease of a group adds to each run of a dispatch: no target is meant to count it."""
 
@@ -114,6 +116,7 @@ class System:
         create_tenant = CreateTenant(DynamoTenants(database), KmsSigningSecrets(database, kms, key_id), SystemIds())
         tenant = create_tenant("bench", "test", self.clock.now_ms())
         self._key, self.secret = tenant.key_text, tenant.signing_secret
+        DynamoShardLedger(database).raise_to(SHARDS)  # as in any stage that has been used before
         names = {"jobs": database.jobs, "control": database.control, "urls": urls, "key_id": key_id}
         self._api, self._dispatcher, self._worker = (
             self._composed(function, environment_of(function, **names, side_by_side=BATCH))
@@ -251,7 +254,9 @@ def main() -> int:
         shown("a retry, beyond that", {name: again[name] - once[name] for name in once}, {}),
         shown("a missed occurrence, skipped", missed, {}),
     ]
+    print(f"\na million runs of recurring jobs, by list prices:\n{bill_table(steady)}\n\n{offers_table(steady)}\n")
     figures = {"recurring_wru": steady["wru"], "oneoff_wru": once["wru"], "rru": steady["rru"], "sqs": steady["sqs"]}
+    figures["usd_per_million"] = total(recurring_bill(steady))
     print(" ".join(f"{name}={value:.2f}" for name, value in figures.items()))
     return 0 if all(fine) else 1
 

@@ -56,6 +56,7 @@ class Alarms(Construct):
         for function in functions.all:
             self._errors(function)
         self._dispatch_lag(functions.dispatcher)
+        self._group_overrun(functions.dispatcher)
         for reader in (functions.worker, functions.long_worker, functions.dead_letters):
             self._unparsable(reader)
         self._no_ticks(functions.dispatcher)
@@ -109,6 +110,17 @@ class Alarms(Construct):
                 threshold=DISPATCH_LAG_LIMIT_MS,
                 periods=3,
                 description="Occurrences are sent more than half a minute late",
+            ),
+        )
+
+    def _group_overrun(self, dispatcher: CarillonFunction) -> None:
+        self._alarm(
+            "GroupOverrun",
+            Watch(
+                metric=_own_metric("group_overrun", dispatcher, "Sum", MINUTE),
+                threshold=1,
+                periods=3,
+                description="A group of shards has more due than its dispatcher can send: group_lag_ms says which",
             ),
         )
 

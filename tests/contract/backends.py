@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -203,8 +203,10 @@ class Endpoint:
         """New, empty tables."""
         suffix = next(_names)
         database = Database(self.client("dynamodb"), f"jobs-{suffix}", f"control-{suffix}", sleep=lambda _: None)
-        database.client.create_table(**keys.jobs_table(database.jobs))
-        database.client.create_table(**keys.control_table(database.control))
+        with suppress(database.client.exceptions.ResourceInUseException):  # the second try of a slow machine
+            database.client.create_table(**keys.jobs_table(database.jobs))
+        with suppress(database.client.exceptions.ResourceInUseException):  # the second try of a slow machine
+            database.client.create_table(**keys.control_table(database.control))
         return database
 
     def queues(self) -> Queues:

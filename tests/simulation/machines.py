@@ -50,6 +50,9 @@ class SilentMeter:
     def count(self, name: str, value: int = 1) -> None:
         """Count nothing."""
 
+    def observe_group_ms(self, name: str, group: int, value_ms: int) -> None:
+        """Nothing."""
+
     def observe_ms(self, name: str, value_ms: int) -> None:
         """Observe nothing."""
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from carillon.adapters.throttles import ThrottleReason
 from carillon.domain.run import RunState
 from tests.unit.docs.pages import ROOT
 
@@ -20,6 +21,13 @@ _CODE_AT = {
     "HeaderProblem": 2,
 }
 """Of the calls that refuse a place: which argument is the code."""
+
+
+_RECORDING = ("count", "observe_group_ms", "observe_ms")
+_MADE_NAMES = {
+    "f'runs_{end.state}'": [f"runs_{state}" for state in RunState if state.has_ended],
+    "f'throttled_{reason}'": [f"throttled_{reason}" for reason in ThrottleReason],
+}
 
 
 def actions() -> set[str]:
@@ -61,8 +69,8 @@ def _members(name: str) -> set[str]:
 
 
 def _metric(call: ast.Call) -> Iterator[str]:
-    """A figure's name: always the first argument, and a text; one of them is made of the state of a run."""
-    if not (isinstance(call.func, ast.Attribute) and call.func.attr in ("count", "observe_ms") and call.args):
+    """A figure's name: always the first argument, and a text; two are made of a state of a run, and of a reason."""
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr in _RECORDING and call.args):
         return
     owner, name = call.func.value, call.args[0]
     if not ast.unparse(owner).endswith("meter"):
@@ -71,8 +79,8 @@ def _metric(call: ast.Call) -> Iterator[str]:
         yield str(name.value)
     else:
         pattern = ast.unparse(name)
-        assert pattern == "f'runs_{end.state}'", f"a metric with a name that nobody foresaw: {pattern}"
-        yield from (f"runs_{state}" for state in RunState if state.has_ended)
+        assert pattern in _MADE_NAMES, f"a metric with a name that nobody foresaw: {pattern}"
+        yield from _MADE_NAMES[pattern]
 
 
 def _code(call: ast.Call) -> Iterator[str]:

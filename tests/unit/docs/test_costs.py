@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import pytest
 
+from bench.bill import COSTS as PAGE
+from bench.bill import MEASURED, offers, written
 from infra.stages import PROD, SMALL
 from tests.unit.docs.pages import page
 
@@ -61,3 +63,13 @@ def test_the_bill_is_of_the_stages_as_they_are() -> None:
     """The groups and shards that were reckoned with are those of the stages."""
     assert f"`prod`: {PROD.groups} groups, {PROD.shards} shards." in COSTS.section("Idle")
     assert f"`small` and `dev`: {SMALL.groups} group, {SMALL.shards} shards." in COSTS.section("Idle")
+
+
+def test_the_tables_of_runs_are_those_of_the_benchmark() -> None:
+    """The bill of a million runs and the comparison are what bench.bill makes of the units that were counted."""
+    assert written(PAGE.read_text()) == PAGE.read_text()
+
+
+def test_the_bill_is_within_its_target() -> None:
+    """A million recurring runs cost at most $5.50 (docs/design.md)."""
+    assert offers(MEASURED)[0].dollars <= 5.50

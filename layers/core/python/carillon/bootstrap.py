@@ -11,6 +11,7 @@ from typing import Any
 from carillon.adapters.aws import new_client, new_session
 from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.system import SystemClock, SystemIds
+from carillon.adapters.throttles import Throttles
 from carillon.domain.instants import DAY_MS, SECOND_MS
 from carillon.domain.targets import HOSTED, TargetPolicy, development
 from carillon.entrypoint.observability import EmbeddedMeter, Handler, observed
@@ -99,6 +100,7 @@ def dispatcher() -> Handler:
     from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchRules
     from carillon.application.dispatch_group import DispatchGroup
     from carillon.application.reserve_slots import ReserveSlots
+    from carillon.application.width import Width
     from carillon.domain.slots import Pace
     from carillon.entrypoint.ticks import tick_handler
 
@@ -136,6 +138,7 @@ def dispatcher() -> Handler:
         ),
         rules=rules,
         spread=ThreadPoolExecutor(DISPATCH_THREADS, thread_name_prefix="dispatch").map,
+        width=Width(DISPATCH_THREADS, process.throttles.seen),
     )
     handle = tick_handler(dispatch, clock=process.clock, meter=process.meter)
     return process.batches(handle, sqs, (), side_by_side=1)
@@ -232,10 +235,13 @@ class _Process:
         self.clock = SystemClock()
         self.ids = SystemIds()
         self.meter = EmbeddedMeter(service)
+        self.throttles = Throttles(self.meter)
 
     def client(self, service: str) -> Any:
         """A client of an AWS service."""
-        return new_client(self._session, service, most_connections=self._connections)
+        client = new_client(self._session, service, most_connections=self._connections)
+        self.throttles.watch(client)
+        return client
 
     def database(self, jobs_table: str, control_table: str) -> Database:
         """The two tables."""

@@ -72,7 +72,7 @@ class Ids(Protocol):
 
 
 class Meter(Protocol):
-    """Figures for operators. Names are stable; neither tenants nor jobs are ever a dimension."""
+    """Figures for operators. Names are stable; neither tenants nor jobs are ever a dimension. Groups are few."""
 
     def count(self, name: str, value: int = 1) -> None:
         """Add to a counter."""
@@ -80,6 +80,10 @@ class Meter(Protocol):
 
     def observe_ms(self, name: str, value_ms: int) -> None:
         """Record a duration, ms."""
+        ...
+
+    def observe_group_ms(self, name: str, group: int, value_ms: int) -> None:
+        """Record a duration of one shard group, ms."""
         ...
 
 

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any, Protocol
 
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
-from aws_lambda_powertools.metrics import Metrics, MetricUnit
+from aws_lambda_powertools.metrics import Metrics, MetricUnit, single_metric
 
 _formatter = LambdaPowertoolsFormatter(serialize_stacktrace=False)  # the exception's text holds it once already
 
@@ -33,6 +33,7 @@ class EmbeddedMeter:
     """
 
     def __init__(self, service: str) -> None:
+        self._service = service
         self._metrics = Metrics(service=service)
         self._lock = Lock()
 
@@ -46,6 +47,13 @@ class EmbeddedMeter:
         """Record a duration, ms."""
         with self._lock:
             self._metrics.add_metric(name=name, unit=MetricUnit.Milliseconds, value=value_ms)
+
+    def observe_group_ms(self, name: str, group: int, value_ms: int) -> None:
+        """Record a duration of one shard group, ms: written at once, since its dimensions are its own."""
+        dimensions = {"service": self._service, "group": str(group)}
+        unit = MetricUnit.Milliseconds
+        with self._lock, single_metric(name=name, unit=unit, value=value_ms, default_dimensions=dimensions):
+            pass
 
     def flush(self) -> None:
         """Write what was recorded since the last time."""

@@ -85,3 +85,7 @@ class RecordingMeter:
         """Keep a duration."""
         with self._lock:
             self.durations_ms[name].append(value_ms)
+
+    def observe_group_ms(self, name: str, group: int, value_ms: int) -> None:
+        """Keep a duration of a group."""
+        self.observe_ms(f"{name}:{group}", value_ms)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from carillon.adapters.sqs.batches import MOST_ENTRIES, Entry, send_batch
+from carillon.adapters.sqs.batches import MOST_ENTRIES, Entry, send_again, send_batch
 from carillon.adapters.sqs.routing import QueueName, delay_seconds, queue_name
 from carillon.domain.job import Lane, Priority
 from carillon.domain.messages import WorkMessage
@@ -26,7 +26,9 @@ class SqsWorkQueues:
         for name, batch in _batches(messages):
             now_ms = clock.now_ms()  # read for each batch: the delay counts from when the queue gets it
             entries = [_entry(messages[position], now_ms) for position in batch]
-            for position, was_accepted in zip(batch, send_batch(self._client, self._urls[name], entries), strict=True):
+            answers = send_batch(self._client, self._urls[name], entries)
+            answers = send_again(self._client, self._urls[name], entries, answers, clock)
+            for position, was_accepted in zip(batch, answers, strict=True):
                 accepted[position] = was_accepted
         return accepted
 
