@@ -39,8 +39,8 @@ from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchRu
 from carillon.application.dispatch_group import DispatchGroup
 from carillon.application.reserve_slots import ReserveSlots
 
-PAGES, ENTRIES = 3, 1_000
-ROUNDS = 9
+PAGES, ENTRIES = 2, 1_000
+ROUNDS = 7
 THREADS = 8
 PROFILED = 25
 TARGET_MS = 0.33
