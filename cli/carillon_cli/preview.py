@@ -46,7 +46,9 @@ class _ExpressionCommand(click.Command):
 @click.argument("expression", required=False)
 @click.option("--run-at", metavar="TIME", help="Instead: once (RFC 3339; without an offset it is local to --tz).")
 @click.option("--every", type=_DURATION, help="Instead: again and again, so far apart, such as 30m.")
-@click.option("--tz", "--timezone", "timezone", metavar="ZONE", help="The clock's zone (IANA name).  [UTC]")
+@click.option(
+    "--tz", "--timezone", "timezone", metavar="ZONE", help="The clock's zone (IANA name).  [UTC, for an expression]"
+)
 @click.option("--dst-gap", type=click.Choice(["shift", "skip"]), help="For times that the clock skips.  [shift]")
 @click.option("--dst-overlap", type=click.Choice(["first", "last", "both"]), help="For times that come twice.  [first]")
 @click.option("--start-at", metavar="INSTANT", help="Not before this time.")
@@ -96,14 +98,14 @@ def _explanation(flags: Mapping[str, Any]) -> Explanation:
         from_ms,
         flags["count"],
         parse_duration(flags["window"] or "PT0S", "window"),
-        timezone=flags["timezone"] or "UTC",
+        timezone=_zone(flags),
         run_at_local_ms=parse_local_time(flags["run_at"], "run_at") if _is_local(flags) else None,
         max_runs=flags["max_runs"],
     )
 
 
 def _schedule(flags: Mapping[str, Any], from_ms: int) -> Schedule:
-    timezone = flags["timezone"] or "UTC"
+    timezone = _zone(flags)
     choices = as_gap(flags["dst_gap"] or "shift"), as_overlap(flags["dst_overlap"] or "first")
     bounds = [None if flags[name] is None else parse_instant(flags[name], name) for name in ("start_at", "end_at")]
     if flags["every"] is not None:
@@ -113,6 +115,10 @@ def _schedule(flags: Mapping[str, Any], from_ms: int) -> Schedule:
     if _is_local(flags):
         return OneOff.at_local_time(flags["run_at"], timezone, *choices)
     return OneOff.at_instant(flags["run_at"])
+
+
+def _zone(flags: Mapping[str, Any]) -> str:
+    return "UTC" if flags["timezone"] is None else str(flags["timezone"])
 
 
 def _is_local(flags: Mapping[str, Any]) -> bool:

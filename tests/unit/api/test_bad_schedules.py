@@ -23,6 +23,8 @@ TIMES: list[tuple[str, dict[str, Any], str, str]] = [
     ("B272-digits", {"run_at": "1893456000"}, "run_at", "invalid_value"),
     ("B272-full-width", {"run_at": "\uff12\uff10\uff13\uff10-01-01T00:00:00Z"}, "run_at", "invalid_value"),
     ("null", {"run_at": None}, "run_at", "wrong_type"),
+    ("null-zone", {"run_at": "2030-01-01T00:00:00Z", "timezone": None}, "timezone", "wrong_type"),
+    ("empty-zone", {"run_at": "2030-01-01T00:00:00", "timezone": ""}, "timezone", "invalid_value"),
     ("no-offset", {"run_at": "2030-01-01T00:00:00"}, "run_at", "invalid_value"),
     ("offset-and-zone", {"run_at": "2030-01-01T00:00:00Z", "timezone": "UTC"}, "run_at", "invalid_value"),
     ("gap-without-zone", {"run_at": "2030-01-01T00:00:00Z", "dst_gap": "skip"}, "dst_gap", "invalid_value"),

@@ -147,6 +147,9 @@ SAME: list[tuple[str, Json, Json]] = [
     ("nothing", CRON, {}),
     ("cron", CRON, {"schedule": CRON}),
     ("cron-without-defaults", CRON, {"schedule": {"cron": "0  18 * * *"}}),
+    ("cron-by-a-name", {"cron": "0 9 * * 1"}, {"schedule": {"cron": "0 9 * * Mon"}}),
+    ("cron-by-a-number", {"cron": "0 9 * JAN 0"}, {"schedule": {"cron": "00 9 ? 1 7"}}),
+    ("cron-without-its-alias", {"cron": "@daily"}, {"schedule": {"cron": "0 0 * * *"}}),
     ("every", {"every": "PT1H"}, {"schedule": {"every": "PT60M"}}),
     ("every-with-nulls", {"every": "PT1H"}, {"schedule": {"every": "PT1H", "start_at": None, "max_runs": None}}),
     ("every-of-days", {"every": "P1D", "max_runs": 3}, {"schedule": {"every": "PT24H", "max_runs": 3}}),
@@ -167,6 +170,22 @@ def test_a_patch_of_what_is_so_already_changes_nothing(api: ApiUnderTest, schedu
     assert (reply.status, reply.headers["etag"]) == (200, '"1"')
     assert reply.text == api.call("GET", f"/v1/jobs/{created['id']}").text
     assert api.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("0 9 * * 1", "0 9 * * 2"),
+        ("0 9 1 * *", "0 9 1 * 0-6"),
+        ("0-59 9 * * *", "* 9 * * *"),
+    ],
+    ids=["another-day", "a-star-is-no-range-of-days", "a-star-is-no-range-of-minutes"],
+)
+def test_another_meaning_is_an_edit(api: ApiUnderTest, before: str, after: str) -> None:
+    """What the rules for both day fields, or for clock changes, tell apart is not the same expression."""
+    job_id = api.create(schedule={"cron": before})["id"]
+    shown = api.patched(job_id, {"schedule": {"cron": after}})
+    assert (shown["schedule"]["cron"], shown["revision"]) == (after, 2)
 
 
 @pytest.mark.parametrize(

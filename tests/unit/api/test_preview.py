@@ -81,6 +81,19 @@ def test_without_an_instant_it_is_as_of_now(api: ApiUnderTest, schedule: Json, e
     assert times(ask(api, schedule)) == expected
 
 
+@pytest.mark.parametrize("schedule", [{"delay": "PT0S"}, {"run_at": "2026-09-21T14:13:20Z"}], ids=["delay", "run_at"])
+def test_what_would_run_at_once_is_shown(api: ApiUnderTest, schedule: Json) -> None:
+    """A creation accepts it and runs it now; so it is ahead, and there is nothing to warn of."""
+    reply = ask(api, schedule)
+    assert (times(reply), reply.json["warnings"]) == (["2026-09-21T14:13:20.000Z"], [])
+
+
+def test_a_null_is_no_instant(api: ApiUnderTest) -> None:
+    """`from` is left out, or an instant."""
+    reply = api.call("POST", "/v1/schedules/preview", {"schedule": NEW_YORK, "from": None})
+    assert_refused(reply, 422, {("/from", "wrong_type")})
+
+
 def test_how_many(api: ApiUnderTest) -> None:
     """Ten unless said, up to a thousand."""
     assert len(times(ask(api, {"cron": "* * * * *"}))) == 10

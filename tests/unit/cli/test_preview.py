@@ -163,6 +163,10 @@ REFUSED = [
     ),
     ("end", ("0 9 * * *", "--start-at", "2026-06-02T00:00:00Z", "--end-at", "2026-06-01T00:00:00Z"), ("end_at:",)),
     ("limit", ("0 9 * * *", "--max-runs", "0"), ("max_runs: out of range",)),
+    ("limit-too-high", ("0 9 * * *", "--max-runs", "1000001"), ("max_runs: out of range", "1,000,000")),
+    ("window-of-a-day", ("0 9 * * *", "--window", "24h"), ("window: out of range", "PT23H")),
+    ("zone-empty", ("0 9 * * *", "--tz", ""), ("timezone: not the name",)),
+    ("one-field", ("5",), ("cron: has 1 field;", "five fields")),
 ]
 
 

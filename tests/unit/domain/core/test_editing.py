@@ -24,7 +24,7 @@ from carillon.domain.retry import RetryPolicy
 from carillon.domain.revisions import MOST_REVISIONS, REVISIONS_KEPT_MS, TooManyEditsError
 from carillon.domain.run import RunState
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, decode, encode
-from carillon.domain.settling import Moment
+from carillon.domain.settling import Moment, unsettled_from
 
 JOB_ID = "job_01JABCDEFGHJKMNPQRSTVWXYZ0"
 RETENTION_MS = 30 * 24 * 3600 * 1000
@@ -105,6 +105,40 @@ def test_an_edit_leaves_what_was_due_to_the_old_schedule() -> None:
     assert [format_instant(nominal)[11:16] for nominal in due] == ["10:05", "10:10", "10:15"]
     assert next_of(edited) == "2026-06-01T12:00Z"
     assert edited.definition.job.planned == 10
+
+
+def test_what_is_left_of_an_old_schedule_ends_where_it_ended() -> None:
+    """An outage spans the end of the schedule: an edit behind both leaves nothing later than that end."""
+    end_ms = parse_instant("2026-06-01T10:10:00Z")
+    seen = job(CronSchedule("*/5 * * * *", end_ms=end_ms), "2026-06-01T10:05:00Z")
+    segment = rescheduled(seen, cron("0 12 * * *"), at("2026-06-01T10:17:00Z")).segment
+    assert segment is not None
+    assert segment.scheduled_for is not None
+    due = decode(segment.schedule).between(segment.scheduled_for - 1, parse_instant("2026-06-02T00:00:00Z"))
+    assert [*due] == [end_ms - 300_000, end_ms]
+
+
+def test_what_a_pause_may_have_to_settle_begins_behind_it() -> None:
+    """An occurrence at the very instant of the pause was due before it, and has been settled with it."""
+    seen = job(cron("0 * * * *"), "2026-06-01T11:00:00Z")
+    paused = pause(seen, at("2026-06-01T11:00:00Z"))
+    assert [record.scheduled_for for record in paused.records] == [parse_instant("2026-06-01T11:00:00Z")]
+    assert unsettled_from(paused.definition) == parse_instant("2026-06-01T11:00:00Z") + 1
+
+
+@pytest.mark.parametrize("edit", ["pause", "change"])
+def test_a_job_is_over_at_the_instant_of_its_last_run(edit: str) -> None:
+    """Due at the very instant of the edit: nothing is left to be edited; a millisecond before there is."""
+    due = parse_instant("2026-06-01T10:00:50Z")
+    seen = job(OneOff(due), None, state=JobState.DISPATCHED, planned=1, planned_until=due)
+
+    def edited(now_ms: int) -> Edited:
+        moment = Moment(now_ms, RETENTION_MS)
+        return pause(seen, moment) if edit == "pause" else rescheduled(seen, OneOff(due + 60_000), moment)
+
+    with pytest.raises(JobFinishedError):
+        edited(due)
+    assert edited(due - 1).definition.job.planned == 0
 
 
 def test_an_edit_gives_back_what_was_planned_ahead() -> None:

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from carillon.domain.instants import format_instant, parse_instant
-from carillon.domain.job import JobState, Lane, MisfirePolicy, PlanningRules, Priority
-from carillon.domain.planning import MOST_SENDS, DueJob, Plan, decide, skipped_record
+from carillon.domain.job import LONGEST_WINDOW_MS, JobState, Lane, MisfirePolicy, PlanningRules, Priority
+from carillon.domain.planning import MOST_SENDS, DueJob, Plan, decide, skipped_record, window_offset
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, encode
 
 MINUTE_MS = 60_000
@@ -189,6 +189,42 @@ def test_grace_counts_from_a_moved_fire_time() -> None:
     )
     plan = decide(due, parse_instant("2026-06-01T14:00:01Z"), 0)
     assert [(one.scheduled_for, one.due_ms) for one in plan.sends] == [(due.scheduled_for, due.next_fire_time)]
+
+
+@pytest.mark.parametrize(
+    ("late_ms", "sent"), [(0, ["12:00"]), (60_000, ["12:00"]), (60_001, [])], ids=["due", "at-its-grace", "beyond"]
+)
+@pytest.mark.parametrize("window_ms", [0, LONGEST_WINDOW_MS])
+def test_the_grace_ends_with_its_last_millisecond(window_ms: int, late_ms: int, sent: list[str]) -> None:
+    """Lateness counts from when a run is due, its place in the window included; as late as the grace is on time."""
+    nominal = parse_instant("2026-06-01T12:00:00Z")
+    due_ms = nominal + window_offset(JOB_ID, window_ms)
+    rules = {"misfire": MisfirePolicy.SKIP, "window_ms": window_ms}
+    due = entry(OneOff(nominal), "2026-06-01T12:00:00Z", fire=format_instant(due_ms), **rules)
+    plan = decide(due, due_ms + late_ms, LOOK_AHEAD_MS)
+    assert (at(plan), skipped(plan)) == (sent, 1 - len(sent))
+
+
+def test_a_window_is_not_sent_ahead_of_its_time() -> None:
+    """The look-ahead is one of due times: of the nominal times within the window only the first is sent."""
+    nominal = parse_instant("2026-06-01T12:00:00Z")
+    due_ms = nominal + window_offset(JOB_ID, LONGEST_WINDOW_MS)
+    assert due_ms - nominal > HOUR_MS
+    hourly = CronSchedule("0 * * * *")
+    due = entry(hourly, "2026-06-01T12:00:00Z", fire=format_instant(due_ms), window_ms=LONGEST_WINDOW_MS)
+    plan = decide(due, due_ms - LOOK_AHEAD_MS, LOOK_AHEAD_MS)
+    assert [(one.scheduled_for, one.due_ms) for one in plan.sends] == [(nominal, due_ms)]
+    assert plan.upcoming is not None
+    assert (plan.upcoming.scheduled_for, plan.upcoming.due_ms) == (nominal + HOUR_MS, due_ms + HOUR_MS)
+
+
+@pytest.mark.parametrize(("missed", "records"), [(1, 1), (10, 10), (11, 1), (500, 1)])
+def test_up_to_ten_missed_occurrences_have_a_record_each(missed: int, records: int) -> None:
+    """More than ten share one; the counts add up either way."""
+    start = parse_instant("2026-06-01T12:00:00Z")
+    due = entry(Every(60_000, start), "2026-06-01T12:01:00Z", misfire=MisfirePolicy.SKIP, misfire_grace_ms=0)
+    plan = decide(due, start + missed * MINUTE_MS + 1, 0)
+    assert (len(plan.skips), skipped(plan), at(plan)) == (records, missed, [])
 
 
 @pytest.mark.parametrize("damage", ["schedule", "rules"])

@@ -4,6 +4,7 @@ import pytest
 
 from carillon.domain.explaining.explanation import MOST_OCCURRENCES, preview
 from carillon.domain.instants import LAST_INSTANT_MS, parse_local_time
+from carillon.domain.job import LONGEST_WINDOW_MS, MOST_RUNS
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, ScheduleError
 from tests.unit.domain.time.tables import following, instants, utc
 
@@ -176,8 +177,8 @@ def test_a_schedule_is_warned_of(schedule: Schedule, start: str, codes: str, fir
         (CronSchedule("*/10 * * * *"), 600_000, False),
         (CronSchedule("*/10 * * * *"), 600_001, True),
         (CronSchedule("0,10 0 1 1 *"), 3_600_000, True),
-        (CronSchedule("0 0 * * *", NEW_YORK), DAY_MS, False),
-        (CronSchedule("0 0 * * *", NEW_YORK), 90_000_000, True),
+        (CronSchedule("0 */12 * * *", NEW_YORK), DAY_MS // 2, False),
+        (CronSchedule("0 */12 * * *", NEW_YORK), LONGEST_WINDOW_MS, True),
         (Every(60_000, NOON), 61_000, True),
         (Every(61_000, NOON), 60_000, False),
         (OneOff(NOON), 60_000, False),
@@ -187,6 +188,15 @@ def test_several_occurrences_in_one_window_are_warned_of(schedule: Schedule, win
     """Closer than the window is a warning; as far apart as the window is none."""
     warnings = preview(schedule, utc("2026-06-01T00:00"), 1, window_ms).warnings
     assert ("several_per_window" in [warning.code for warning in warnings]) is is_warned
+
+
+def test_a_single_run_at_the_very_instant_is_shown() -> None:
+    """Whoever creates it then is not too late; what recurs is shown from the next time on."""
+    assert preview(OneOff(NOON), NOON, 1) == preview(OneOff(NOON), NOON - 1, 1)
+    assert [each.at_ms for each in preview(OneOff(NOON), NOON, 1).occurrences] == [NOON]
+    assert not preview(OneOff(NOON), NOON, 1).warnings
+    assert not preview(OneOff(NOON), NOON + 1, 1).occurrences
+    assert preview(Every(60_000, NOON, NOON), NOON, 1).occurrences[0].at_ms == NOON + 60_000
 
 
 def test_a_limit_of_runs_ends_the_list() -> None:
@@ -245,6 +255,8 @@ def test_a_long_preview_has_a_bounded_list_of_clock_changes() -> None:
         ((NOON, 0), {}, "count"),
         ((NOON, MOST_OCCURRENCES + 1), {}, "count"),
         ((NOON, 1), {"max_runs": 0}, "max_runs"),
+        ((NOON, 1), {"max_runs": MOST_RUNS + 1}, "max_runs"),
+        ((NOON, 1), {"window_ms": LONGEST_WINDOW_MS + 1}, "window"),
         ((NOON, 1), {"timezone": "Mars/Base"}, "timezone"),
     ],
 )

@@ -30,6 +30,9 @@ ROWS = [
     ("frequent", QUARTERS, "15:01", "15:15", "15:00", "15:15"),
     ("frequent-and-sent-ahead", QUARTERS, "14:59", "15:15", "15:00", "15:15"),
     ("a-day-that-the-old-rules-left-out", DAILY, "10:00", "+16:00", None, "16:00"),
+    ("ran-and-the-next-moves-by-another-way", DAILY, "15:30", "+18:00", "15:00", "+16:00"),
+    ("due-at-this-instant", DAILY, "15:00", "15:00", None, "15:00"),
+    ("should-have-been-due-at-this-instant", DAILY, "16:00", "17:00", None, "17:00"),
     ("a-time-that-the-new-rules-leave-out", DAILY, "10:00", "11:00", None, "16:00"),
 ]
 

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from carillon.application.create_job import NewJob, nothing_ahead
+from carillon.domain.cron import Cron
 from carillon.domain.editing import Edited, NothingAheadError, change
 from carillon.domain.job import Definition, Job
-from carillon.domain.schedule import Every, Schedule, ScheduleError, decode, encode
+from carillon.domain.schedule import CronSchedule, Every, Schedule, ScheduleError, decode, encode
 from carillon.domain.settling import Moment
 
 
@@ -31,7 +32,7 @@ def redefine(seen: Definition, wish: NewJob, at: Moment) -> Edited:
 def _wanted(seen: Definition, wish: NewJob) -> Definition:
     job = replace(
         seen.job,
-        schedule=encode(_on_its_anchor(seen.job, wish.schedule)),
+        schedule=encode(_as_before(seen.job, wish.schedule)),
         rules=wish.rules.encode(),
         lane=wish.target.lane,
         priority=wish.priority,
@@ -48,14 +49,22 @@ def _wanted(seen: Definition, wish: NewJob) -> Definition:
     return Definition(job, spec)
 
 
-def _on_its_anchor(job: Job, wanted: Schedule) -> Schedule:
-    """The wanted schedule; an interval that is the same as before goes on from its anchor.
+def _as_before(job: Job, wanted: Schedule) -> Schedule:
+    """The wanted schedule; what is the same as before, but for its spelling or its anchor, stays as it is stored."""
+    match _readable(job), wanted:
+        case Every() as before, Every():
+            return _on_its_anchor(before, wanted)
+        case CronSchedule() as before, CronSchedule():
+            is_same = replace(wanted, expression=before.expression) == before
+            return before if is_same and Cron.parse(wanted.expression).means(Cron.parse(before.expression)) else wanted
+    return wanted
+
+
+def _on_its_anchor(before: Every, wanted: Every) -> Every:
+    """An interval that is the same as before goes on from its anchor.
 
     Nobody who gives an interval without a start can give its anchor: read anew, it would begin at the edit.
     """
-    before = _readable(job)
-    if not isinstance(before, Every) or not isinstance(wanted, Every):
-        return wanted
     is_same = before.interval_ms == wanted.interval_ms and before.start_ms is None and wanted.start_ms is None
     return replace(wanted, anchor_ms=before.anchor_ms) if is_same else wanted
 

@@ -11,7 +11,7 @@ Debian ships it:
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
 from typing import Final
@@ -84,6 +84,10 @@ class Cron:
             ScheduleError: It cannot be read, or no date ever matches it. The detail names the field.
         """
         return _parse(text)
+
+    def means(self, other: "Cron") -> bool:
+        """Whether another expression says the same, field by field, however it is spelt: `@daily` is `0 0 * * *`."""
+        return replace(self, text=other.text) == other
 
     def can_match(self) -> bool:
         """Whether any date matches. Every month of the calendar occurs with each weekday as its first day."""
@@ -238,4 +242,4 @@ def _wrong_number_of_fields(count: int) -> ScheduleError:
     hint = ""
     if count in (_FIELDS + 1, _FIELDS + 2):
         hint = ": there is no field for seconds or years; for less than a minute use `every`"
-    return ScheduleError("cron", f"has {count} fields{hint}", _ALLOWED)
+    return ScheduleError("cron", f"has {count} field{'s' * (count != 1)}{hint}", _ALLOWED)

@@ -53,6 +53,12 @@ class MisfirePolicy(StrEnum):
 LONGEST_SHORT_CALL_MS = 60_000
 """Calls that may take longer than this go by the long lane."""
 
+MOST_RUNS = 1_000_000
+"""To how many runs a job may be limited."""
+
+LONGEST_WINDOW_MS = 23 * 3_600_000
+"""Over how long the runs of jobs with one schedule may be spread."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlanningRules:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final
 
 from carillon.domain.cron import Cron
+from carillon.domain.durations import format_duration
 from carillon.domain.explaining.clock_change_effects import ClockChange, clock_change_met_by, clock_changes_among
 from carillon.domain.explaining.course_warnings import (
     clock_change_warning,
@@ -20,6 +21,7 @@ from carillon.domain.explaining.day_warnings import day_warnings
 from carillon.domain.explaining.schedule_warning import ScheduleWarning
 from carillon.domain.explaining.schedule_words import schedule_words
 from carillon.domain.instants import LAST_INSTANT_MS, SECOND_MS, format_instant
+from carillon.domain.job import LONGEST_WINDOW_MS, MOST_RUNS
 from carillon.domain.nominal_times import check_instant
 from carillon.domain.schedule import CronSchedule, OneOff, Schedule, ScheduleError
 from carillon.domain.zones import Zone, find_zone
@@ -67,7 +69,7 @@ def preview(
 
     Args:
         schedule: The object that plans and fires.
-        from_ms: Occurrences strictly later than this are shown, epoch ms.
+        from_ms: Occurrences strictly later than this are shown, and a single run at it; epoch ms.
         count: How many at most, from 1 to 1,000.
         window_ms: Over how long the runs of different jobs are spread.
         timezone: On whose clock a schedule without a zone of its own is shown.
@@ -76,12 +78,15 @@ def preview(
         max_runs: How many runs are left to it, if that is limited.
 
     Raises:
-        ScheduleError: At `from`, `count`, `timezone` or `max_runs`.
+        ScheduleError: At `from`, `count`, `timezone`, `window` or `max_runs`.
     """
     check_instant(from_ms, "from")
     _check_number(count, "count", MOST_OCCURRENCES)
-    _check_number(count if max_runs is None else max_runs, "max_runs")
-    shown_ms = tuple(schedule.between(from_ms, LAST_INSTANT_MS, count if max_runs is None else min(count, max_runs)))
+    _check_number(1 if max_runs is None else max_runs, "max_runs", MOST_RUNS)
+    _check_window(window_ms)
+    # A single run may be due at the very instant: whoever creates it then is not too late.
+    after_ms = from_ms - 1 if isinstance(schedule, OneOff) else from_ms
+    shown_ms = tuple(schedule.between(after_ms, LAST_INSTANT_MS, count if max_runs is None else min(count, max_runs)))
     zone = find_zone(schedule.timezone if isinstance(schedule, CronSchedule) else timezone)
     changes = tuple(islice(_clock_changes(schedule, zone, from_ms, shown_ms, run_at_local_ms), MOST_CLOCK_CHANGES))
     return Explanation(
@@ -96,10 +101,14 @@ def preview(
     )
 
 
-def _check_number(number: int, field: str, most: int | None = None) -> None:
-    if number < 1 or (most is not None and number > most):
-        allowed = "1 or more" if most is None else f"a whole number from 1 to {most:,}"
-        raise ScheduleError(field, "out of range", allowed)
+def _check_number(number: int, field: str, most: int) -> None:
+    if not 1 <= number <= most:
+        raise ScheduleError(field, "out of range", f"a whole number from 1 to {most:,}")
+
+
+def _check_window(window_ms: int) -> None:
+    if window_ms > LONGEST_WINDOW_MS:
+        raise ScheduleError("window", "out of range", f"up to {format_duration(LONGEST_WINDOW_MS)}")
 
 
 def _clock_changes(

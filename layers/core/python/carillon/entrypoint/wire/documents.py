@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from carillon.domain.job import MisfirePolicy, Priority
+from carillon.domain.job import LONGEST_WINDOW_MS, MOST_RUNS, MisfirePolicy, Priority
 from carillon.domain.retry import MOST_ATTEMPTS, Jitter
 from carillon.entrypoint.wire.fields import (
     DAY_MS,
@@ -26,14 +26,12 @@ from carillon.entrypoint.wire.fields import (
     within,
 )
 
-MOST_RUNS = 1_000_000
 MOST_CATCH_UP = 1_000
 MOST_DELAYS = MOST_ATTEMPTS - 1
 MOST_RETRY_STATUSES = 100
 LONGEST_TIMEOUT_MS = 14 * 60 * SECOND_MS
 LONGEST_BACKOFF_MS = DAY_MS
 LONGEST_LATENESS_MS = 14 * DAY_MS
-LONGEST_WINDOW_MS = 23 * 3600 * SECOND_MS
 
 SCHEDULE_KINDS = ("run_at", "delay", "cron", "every", "after")
 
@@ -47,7 +45,7 @@ class RunAtDocument(Document):
     """Once, at an instant or at a local time in a zone."""
 
     run_at: str
-    timezone: str | None = None
+    timezone: str = "UTC"
     dst_gap: Gap = "shift"
     dst_overlap: Overlap = "first"
 

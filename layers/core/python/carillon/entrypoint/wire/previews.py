@@ -12,7 +12,7 @@ from carillon.entrypoint.problems import FieldError, invalid
 from carillon.entrypoint.wire.documents import RunAtDocument, ScheduleDocument, Window
 from carillon.entrypoint.wire.fields import Document, within
 from carillon.entrypoint.wire.refusals import error_of_schedule, validated
-from carillon.entrypoint.wire.schedules import AnySchedule, max_runs_of, read_schedule
+from carillon.entrypoint.wire.schedules import AnySchedule, is_local, max_runs_of, read_schedule
 
 DEFAULT_COUNT = 10
 
@@ -21,7 +21,7 @@ class PreviewDocument(Document):
     """A schedule as in a job, and what is to be shown of it: `count` occurrences later than `from` (absent: now)."""
 
     schedule: ScheduleDocument
-    from_at: str | None = Field(default=None, alias="from")
+    from_at: str = Field(default="", alias="from")
     count: Annotated[int, AfterValidator(within(1, MOST_OCCURRENCES))] = DEFAULT_COUNT
     window: Window = 0
 
@@ -34,7 +34,7 @@ def read_preview(sent: JsonObject, now_ms: int) -> Explanation:
     """
     document = validated(PreviewDocument, sent.members)
     schedule = cast("AnySchedule", document.schedule)
-    from_ms = now_ms if document.from_at is None else _instant(document.from_at)
+    from_ms = _instant(document.from_at) if "from_at" in document.model_fields_set else now_ms
     try:
         timezone, local_ms = _local_reading(schedule)
         return preview(
@@ -52,9 +52,8 @@ def read_preview(sent: JsonObject, now_ms: int) -> Explanation:
 
 def _local_reading(schedule: AnySchedule) -> tuple[str, int | None]:
     """The zone of a single run that was given as a time on its clock, and that time; UTC and None of all others."""
-    match schedule:
-        case RunAtDocument(run_at=text, timezone=str(zone)):
-            return zone, parse_local_time(text, "run_at")
+    if isinstance(schedule, RunAtDocument) and is_local(schedule):
+        return schedule.timezone, parse_local_time(schedule.run_at, "run_at")
     return "UTC", None
 
 

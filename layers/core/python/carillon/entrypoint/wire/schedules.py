@@ -37,8 +37,13 @@ def max_runs_of(document: AnySchedule) -> int | None:
     return document.max_runs if isinstance(document, Recurring) else None
 
 
+def is_local(document: RunAtDocument) -> bool:
+    """Whether a single run is given on the clock of a zone: then the zone is named."""
+    return "timezone" in document.model_fields_set
+
+
 def _one_off(document: RunAtDocument) -> OneOff:
-    if document.timezone is not None:
+    if is_local(document):
         return OneOff.at_local_time(document.run_at, document.timezone, document.dst_gap, document.dst_overlap)
     for field in sorted(document.model_fields_set & {"dst_gap", "dst_overlap"}):
         raise ScheduleError(field, "has no meaning for an instant", "together with a local time and a timezone")
