@@ -5,7 +5,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,9 @@ WORK_QUEUES = ("HighQueueUrl", "NormalQueueUrl", "LowQueueUrl", "LongQueueUrl")
 VISIBILITY_SECONDS = 30
 """Instead of minutes: a killed worker's messages come again sooner, and those of a slow one while it is at work."""
 
+LONGEST_INVOCATION_SECONDS = 90
+LOOK_SECONDS = 0.5
+IN_HAND = "ApproximateNumberOfMessagesNotVisible"
 PLANTED_HANDLER = "tests.chaos.planted_handler.handler"
 
 
@@ -95,17 +98,52 @@ class Stage:
     # ---------------------------------------------------------------------------------------------------------- set-up
 
     def lead_through_proxy(self, planted: str | None) -> None:
-        """Let all functions find AWS behind the proxy, and plant a bug in them if one is named."""
+        """Let all functions find AWS behind the proxy, and plant a bug in them if one is named.
+
+        The local AWS does not answer a busy function while it waits for its end to change it: so they rest meanwhile.
+        """
         functions = self.client("lambda")
-        for function in FUNCTIONS:
-            name = self.running.deployment.outputs[function]
-            found = functions.get_function_configuration(FunctionName=name)
-            variables = found["Environment"]["Variables"] | {"AWS_ENDPOINT_URL": self.proxy.endpoint}
-            changes: dict[str, Any] = {}
-            if planted:
-                variables |= {"PYTHONPATH": str(ROOT), "CHAOS_PLANTED": planted}
-                changes["Handler"] = PLANTED_HANDLER
-            functions.update_function_configuration(FunctionName=name, Environment={"Variables": variables}, **changes)
+        with self._at_rest(functions):
+            for function in FUNCTIONS:
+                name = self.running.deployment.outputs[function]
+                found = functions.get_function_configuration(FunctionName=name)
+                variables = found["Environment"]["Variables"] | {"AWS_ENDPOINT_URL": self.proxy.endpoint}
+                changes: dict[str, Any] = {}
+                if planted:
+                    variables |= {"PYTHONPATH": str(ROOT), "CHAOS_PLANTED": planted}
+                    changes["Handler"] = PLANTED_HANDLER
+                functions.update_function_configuration(
+                    FunctionName=name, Environment={"Variables": variables}, **changes
+                )
+
+    @contextmanager
+    def _at_rest(self, functions: Any) -> Iterator[None]:
+        """Let no function take messages as long as the block runs."""
+        mappings = [
+            mapping["UUID"]
+            for mapping in functions.list_event_source_mappings()["EventSourceMappings"]
+            if ":sqs:" in mapping["EventSourceArn"]
+        ]
+        self._enable(functions, mappings, enabled=False)
+        try:
+            self._wait_for_rest()
+            yield
+        finally:
+            self._enable(functions, mappings, enabled=True)
+
+    def _enable(self, functions: Any, mappings: Sequence[str], *, enabled: bool) -> None:
+        for mapping in mappings:
+            functions.update_event_source_mapping(UUID=mapping, Enabled=enabled)
+
+    def _wait_for_rest(self) -> None:
+        """Wait until no message is in a function's hands, or so long that any invocation has ended."""
+        sqs, deadline = self.client("sqs"), time.monotonic() + LONGEST_INVOCATION_SECONDS
+        urls, name = [*self._queues(), self.running.deployment.outputs["TickQueueUrl"]], IN_HAND
+        while time.monotonic() < deadline:
+            answers = [sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"] for url in urls]
+            if all(answer[name] == "0" for answer in answers):
+                return
+            time.sleep(LOOK_SECONDS)
 
     def shorten_visibility(self) -> None:
         """Let messages come again sooner."""
