@@ -118,6 +118,7 @@ def _go_wrong(plan: Plan, stage: Stage, driver: Driver, stop: threading.Event) -
     """Play the plan; returns what was killed."""
     kills: Counter[str] = Counter()
     begun = time.monotonic()
+    _say(f"{len(plan.scripts)} jobs, {len(plan.kills)} kills and {plan.seconds:g} s of faults begin")
     stage.proxy.begin(plan.rules)
     killing = threading.Thread(target=_kill, args=(plan.kills, stage, begun, kills, stop))
     killing.start()
