@@ -56,15 +56,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _arguments().parse_args(arguments)
     seed = secrets.randbelow(10**6) if asked.seed is None else asked.seed
     _say(f"seed={seed}" + (f" planted={asked.planted}" if asked.planted else ""))
-    with stop_signals() as stop:
-        outcome = _run(seed, asked.seconds, asked.planted, stop)
+    with stop_signals() as stop, staged(stop, asked.planted) as stage:
+        outcome = chaos(stage, seed, asked.seconds, stop)
         if stop.is_set():
             _say("stopped before it was done")
             return 2
-    found = violations(outcome.history)
-    tell(outcome, found)
-    counts = f"occurrences={outcome.history.occurrences()} faults={outcome.faults.total()}"
-    _say(f"seconds={asked.seconds:g} {counts} kills={outcome.kills.total()} violations={len(found)}")
+        found = violations(outcome.history)
+        tell(outcome, found)
+        counts = f"occurrences={outcome.history.occurrences()} faults={outcome.faults.total()}"
+        last_line = f"seconds={asked.seconds:g} {counts} kills={outcome.kills.total()} violations={len(found)}"
+        _say("the stack is stopped: its many processes leave much to remove")
+    _say(last_line)
     return 1 if found else 0
 
 
@@ -79,11 +81,6 @@ def _arguments() -> argparse.ArgumentParser:
 def _say(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
-
-
-def _run(seed: int, seconds: float, planted: str | None, stop: threading.Event) -> Outcome:
-    with staged(stop, planted) as stage:
-        return chaos(stage, seed, seconds, stop)
 
 
 def chaos(stage: Stage, seed: int, seconds: float, stop: threading.Event) -> Outcome:

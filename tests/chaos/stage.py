@@ -100,7 +100,7 @@ class Stage:
     def lead_through_proxy(self, planted: str | None) -> None:
         """Let all functions find AWS behind the proxy, and plant a bug in them if one is named.
 
-        The local AWS does not answer a busy function while it waits for its end to change it: so they rest meanwhile.
+        A change ends a function's processes, so they rest meanwhile: nothing is to go wrong before it is meant to.
         """
         functions = self.client("lambda")
         with self._at_rest(functions):
