@@ -17,6 +17,7 @@ A process may die after taking slots, or find that others have the entries: the 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from carillon.domain.job import Priority
 from carillon.domain.pacing import Slots
@@ -57,11 +58,14 @@ class Admitted:
 
 @dataclass(slots=True)
 class _Asking:
-    """An entry that asks: when its occurrences are due, how many of them are late, and the slots it has so far."""
+    """An entry that asks: when its occurrences are due, which of them are late, and the slots it has so far.
+
+    The first one may be paced already, and due at its slot, while those that were missed with it are still late.
+    """
 
     entry: DueJob | DueRun
     due_ms: tuple[int, ...]
-    late: int
+    late: range
     plan: Plan | None
     slots: Slots
 
@@ -114,25 +118,27 @@ class ReserveSlots:
     def _asking(self, entry: DueEntry, limits: Mapping[str, DispatchLimit], now_ms: int) -> _Asking | None:
         if not isinstance(entry, (DueJob, DueRun)):
             return None
-        is_late = self._is_late(entry.next_fire_time, now_ms)
-        if not is_late and (entry.tenant not in limits or (entry.granted and isinstance(entry, DueRun))):
-            return None
+        is_limited, late_before_ms = entry.tenant in limits, self._late_before(now_ms)
         if isinstance(entry, DueRun):
-            due_ms = (entry.next_fire_time,)
-            return _Asking(entry, due_ms, int(is_late), None, Slots(due_ms, granted=False))
-        return self._asking_job(entry, now_ms)
+            return _asking_run(entry, late_before_ms) if is_limited or entry.next_fire_time < late_before_ms else None
+        if not is_limited and min(entry.scheduled_for, entry.next_fire_time) >= late_before_ms:
+            return None
+        asking = self._asking_job(entry, now_ms)
+        return asking if asking and (is_limited or asking.late) else None
 
     def _asking_job(self, entry: DueJob, now_ms: int) -> _Asking | None:
         try:
             plan = decide(entry, now_ms, self.look_ahead_ms)
         except Exception:  # noqa: BLE001 - the claim finds out, and sets the job aside
             return None
-        due_ms = tuple(occurrence.due_ms for occurrence in plan.sends)
-        late = sum(self._is_late(each_ms, now_ms) for each_ms in due_ms)
-        return _Asking(entry, due_ms, late, plan, Slots(due_ms, granted=False)) if due_ms else None
+        due_ms = tuple(accumulate((occurrence.due_ms for occurrence in plan.sends), max))
+        late = [at for at, each in enumerate(plan.sends) if each.due_ms < self._late_before(now_ms)]
+        if not due_ms:
+            return None
+        return _Asking(entry, due_ms, _span(late), plan, Slots(due_ms, granted=False))
 
-    def _is_late(self, due_ms: int, now_ms: int) -> bool:
-        return self.catch_up is not None and due_ms < now_ms - LATE_AFTER_MS
+    def _late_before(self, now_ms: int) -> int:
+        return 0 if self.catch_up is None else now_ms - LATE_AFTER_MS
 
     # ------------------------------------------------------------------------------------------------ what they get
 
@@ -156,10 +162,11 @@ class ReserveSlots:
         late = [one for one in asking if one.late]
         if late and self.catch_up is not None:
             pace = _slower(self.catch_up, limit)
-            chains = [one.due_ms[: one.late] for one in late]
+            chains = [one.due_ms[one.late.start : one.late.stop] for one in late]
             for one, times_ms in zip(late, self._reserve(f"{tenant}#late", pace, chains, now_ms), strict=True):
-                rest = one.due_ms[one.late :] if len(times_ms) == one.late else ()
-                one.slots = Slots(times_ms + tuple(max(due_ms, times_ms[-1]) for due_ms in rest), granted=False)
+                rest_ms = one.due_ms[one.late.stop :] if len(times_ms) == len(one.late) else ()
+                in_turn = accumulate((*one.due_ms[: one.late.start], *times_ms, *rest_ms), max)
+                one.slots = Slots(tuple(in_turn), granted=False)
 
     def _ration(self, tenant: str, asking: Sequence[_Asking], limit: DispatchLimit, now_ms: int) -> None:
         """Slots under the rate, for what can be sent within the look-ahead: what is paced beyond it asks there."""
@@ -182,6 +189,19 @@ class ReserveSlots:
         if not any(chains):
             return [()] * len(chains)
         return self.ledger.reserve(name, pace, chains, now_ms, now_ms + self.look_ahead_ms)
+
+
+def _asking_run(entry: DueRun, late_before_ms: int) -> _Asking | None:
+    """A waiting run that has to ask: it is late, or has no slot yet."""
+    is_late, due_ms = entry.next_fire_time < late_before_ms, (entry.next_fire_time,)
+    if entry.granted and not is_late:
+        return None
+    return _Asking(entry, due_ms, range(int(is_late)), None, Slots(due_ms, granted=False))
+
+
+def _span(positions: Sequence[int]) -> range:
+    """From the first to the last of some positions."""
+    return range(positions[0], positions[-1] + 1) if positions else range(0)
 
 
 def _rank(one: _Asking) -> int:
