@@ -31,6 +31,7 @@ from bench.bill import bill_table, offers_table, recurring_bill, total
 from carillon import bootstrap
 from carillon.adapters.dynamodb import keys
 from carillon.adapters.dynamodb.control import DynamoShardLedger
+from carillon.adapters.dynamodb.slots import DynamoDispatchLimits
 from carillon.adapters.dynamodb.tenants import DynamoTenants
 from carillon.adapters.kms import KmsSigningSecrets
 from carillon.adapters.memory.edges import MemoryClock
@@ -113,7 +114,9 @@ class System:
         self._work = {name: urls[name] for name in WORK_QUEUES}
         database, kms = endpoint.database(), endpoint.client("kms")
         key_id = kms.create_key()["KeyMetadata"]["KeyId"]
-        create_tenant = CreateTenant(DynamoTenants(database), KmsSigningSecrets(database, kms, key_id), SystemIds())
+        self.limits = DynamoDispatchLimits(database)
+        secrets = KmsSigningSecrets(database, kms, key_id)
+        create_tenant = CreateTenant(DynamoTenants(database), secrets, self.limits, SystemIds())
         tenant = create_tenant("bench", "test", self.clock.now_ms())
         self._key, self.secret = tenant.key_text, tenant.signing_secret
         DynamoShardLedger(database).raise_to(SHARDS)  # as in any stage that has been used before

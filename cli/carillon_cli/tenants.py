@@ -3,16 +3,19 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 
 import click
 
 from carillon.application.create_tenant import BadTenantError, CreateTenant, TenantExistsError
+from carillon.application.limit_tenant import LimitTenant, TenantNotFoundError
 from carillon.domain.instants import format_instant
-from carillon.domain.tenancy import Tenant
-from carillon.ports import SigningSecrets, Tenants, UnavailableError
+from carillon.domain.tenancy import DispatchLimit, Tenant
+from carillon.ports import DispatchLimits, SigningSecrets, Tenants, UnavailableError
 from carillon_cli.aws import AwsUnreachableError, Place, as_one_line, output, outputs_of, uses_stack
 from carillon_cli.config import json_option
 from carillon_cli.output import note, print_fields, print_json, print_table
+from carillon_cli.tenant_limits import limit_fields, limit_from, limit_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,13 @@ class CreatedTenant:
 
 
 def create_tenant(
-    name: str, *, outputs: Mapping[str, str], endpoint_url: str | None, region: str | None, mode: str = "live"
+    name: str,
+    *,
+    outputs: Mapping[str, str],
+    endpoint_url: str | None,
+    region: str | None,
+    mode: str = "live",
+    limit: DispatchLimit | None = None,
 ) -> CreatedTenant:
     """Create a tenant with a key and a signing secret in a deployed stack.
 
@@ -35,21 +44,23 @@ def create_tenant(
         endpoint_url: Where AWS is, or None for the usual place.
         region: Of the stack, or None for the configured one.
         mode: `live` or `test`, as it stands in the key.
+        limit: How fast its runs may start, if that is limited.
 
     Raises:
         click.ClickException: There is such a tenant, or AWS refused or did not answer.
     """
-    tenants, secrets = _stores(Place("", region, endpoint_url), outputs)
+    stores = _stores(Place("", region, endpoint_url), outputs)
     with _as_one_line():
         from carillon.adapters.system import SystemClock, SystemIds  # noqa: PLC0415 - with the other adapters
 
-        new = CreateTenant(tenants, secrets, SystemIds())(name, mode, SystemClock().now_ms())
+        create = CreateTenant(stores.tenants, stores.secrets, stores.limits, SystemIds())
+        new = create(name, mode, SystemClock().now_ms(), limit)
     return CreatedTenant(new.tenant.id, new.key_text, new.signing_secret)
 
 
 @click.group()
 def tenants() -> None:
-    """Create and list tenants, with the operator's AWS credentials."""
+    """Create, list and limit tenants, with the operator's AWS credentials."""
 
 
 @tenants.command()
@@ -57,12 +68,17 @@ def tenants() -> None:
 @click.option(
     "--mode", type=click.Choice(["live", "test"]), default="live", help="What the key says it is for.  [live]"
 )
+@limit_options
 @uses_stack
 @json_option
-def create(place: Place, name: str, mode: str, *, as_json: bool) -> None:
+def create(
+    place: Place, name: str, mode: str, dispatch_rate: Decimal | None, dispatch_burst: int | None, *, as_json: bool
+) -> None:
     """Create the tenant NAME, and show its API key and signing secret: this once, they are stored nowhere in clear."""
-    outputs = outputs_of(place)
-    created = create_tenant(name, outputs=outputs, endpoint_url=place.endpoint_url, region=place.region, mode=mode)
+    limit, outputs = limit_from(dispatch_rate, dispatch_burst), outputs_of(place)
+    created = create_tenant(
+        name, outputs=outputs, endpoint_url=place.endpoint_url, region=place.region, mode=mode, limit=limit
+    )
     url = outputs.get("ApiUrl")
     if as_json:
         print_json({**asdict(created), "url": url})
@@ -76,20 +92,66 @@ def create(place: Place, name: str, mode: str, *, as_json: bool) -> None:
 @json_option
 def list_tenants(place: Place, *, as_json: bool) -> None:
     """List the tenants of a stack, oldest first."""
-    stored, _ = _stores(place, outputs_of(place))
+    stores = _stores(place, outputs_of(place))
     with _as_one_line():
-        found = sorted(stored.list_all(), key=_age)
-    rows = [(tenant.id, format_instant(tenant.created_at)) for tenant in found]
+        found, limits = sorted(stores.tenants.list_all(), key=_age), stores.limits.all()
+    rows = [
+        {"tenant": one.id, "created_at": format_instant(one.created_at), **limit_fields(limits.get(one.id))}
+        for one in found
+    ]
     if as_json:
-        print_json({"data": [{"tenant": name, "created_at": created_at} for name, created_at in rows]})
+        print_json({"data": rows})
     else:
-        print_table(("TENANT", "CREATED"), rows)
+        print_table(("TENANT", "CREATED", "RATE", "BURST"), [[_shown(cell) for cell in row.values()] for row in rows])
 
 
-def _stores(place: Place, outputs: Mapping[str, str]) -> tuple[Tenants, SigningSecrets]:
-    """Where a stack keeps its tenants and their secrets."""
+@tenants.command()
+@click.argument("name")
+@limit_options
+@click.option("--no-dispatch-rate", is_flag=True, help="Take the limit away.")
+@uses_stack
+@json_option
+def limits(
+    place: Place,
+    name: str,
+    dispatch_rate: Decimal | None,
+    dispatch_burst: int | None,
+    *,
+    no_dispatch_rate: bool,
+    as_json: bool,
+) -> None:
+    """Show how fast runs of the tenant NAME may start, or change it; dispatchers know within a minute."""
+    limit = limit_from(dispatch_rate, dispatch_burst)
+    if limit is not None and no_dispatch_rate:
+        raise click.UsageError("give --dispatch-rate or --no-dispatch-rate, not both")
+    stores = _stores(place, outputs_of(place))
+    limiting = LimitTenant(stores.tenants, stores.limits)
+    with _as_one_line():
+        if limit is not None or no_dispatch_rate:
+            limiting(name, limit)
+        shown = {"tenant": name, **limit_fields(limiting.limit_of(name))}
+    if as_json:
+        print_json(shown)
+    else:
+        print_fields([(field_name, _shown(value)) for field_name, value in shown.items()])
+
+
+@dataclass(frozen=True, slots=True)
+class _Stores:
+    tenants: Tenants
+    secrets: SigningSecrets
+    limits: DispatchLimits
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _stores(place: Place, outputs: Mapping[str, str]) -> _Stores:
+    """Where a stack keeps its tenants, their secrets and their limits."""
     from carillon.adapters.aws import new_client  # noqa: PLC0415 - botocore is slow to import
     from carillon.adapters.dynamodb.database import Database  # noqa: PLC0415 - same
+    from carillon.adapters.dynamodb.slots import DynamoDispatchLimits  # noqa: PLC0415 - same
     from carillon.adapters.dynamodb.tenants import DynamoTenants  # noqa: PLC0415 - same
     from carillon.adapters.kms import KmsSigningSecrets  # noqa: PLC0415 - same
 
@@ -100,7 +162,7 @@ def _stores(place: Place, outputs: Mapping[str, str]) -> tuple[Tenants, SigningS
             new_client(session, service, endpoint_url=place.endpoint_url) for service in ("dynamodb", "kms")
         )
     database = Database(dynamodb, jobs, control)
-    return DynamoTenants(database), KmsSigningSecrets(database, kms, key_id)
+    return _Stores(DynamoTenants(database), KmsSigningSecrets(database, kms, key_id), DynamoDispatchLimits(database))
 
 
 @contextmanager
@@ -112,6 +174,8 @@ def _as_one_line() -> Iterator[None]:
         raise click.UsageError(str(error)) from error
     except TenantExistsError as error:
         raise click.ClickException(f"there is a tenant {error} already") from error
+    except TenantNotFoundError as error:
+        raise click.ClickException(f"there is no tenant {error}") from error
     except UnavailableError as error:
         raise AwsUnreachableError(f"AWS does not answer: {error}") from error
 

@@ -95,7 +95,7 @@ class ApiUnderTest:
     handle: Callable[[Mapping[str, Any], object], dict[str, Any]] = field(init=False)
 
     def __post_init__(self) -> None:
-        create_tenant = CreateTenant(self.world.tenants, self.world.secrets, self.world.ids)
+        create_tenant = CreateTenant(self.world.tenants, self.world.secrets, self.world.limits, self.world.ids)
         self.key, self.other_key = (
             create_tenant(tenant, "test", self.world.clock.now_ms()).key_text for tenant in ("acme", "globex")
         )

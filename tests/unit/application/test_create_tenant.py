@@ -12,7 +12,7 @@ from carillon.ports import UnavailableError
 
 def create(world: MemoryWorld, tenant_id: str = "acme") -> NewTenant:
     """A new tenant."""
-    return CreateTenant(world.tenants, world.secrets, world.ids)(tenant_id, "test", world.clock.now_ms())
+    return CreateTenant(world.tenants, world.secrets, world.limits, world.ids)(tenant_id, "test", world.clock.now_ms())
 
 
 class CountingTenants:

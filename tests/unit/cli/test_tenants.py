@@ -73,9 +73,70 @@ def test_tenants_are_listed(outputs: dict[str, str]) -> None:
     assert carillon("tenants", "list", "--stage", "dev").stdout.splitlines()[1].startswith("acme")
 
 
+def limits_shown(*arguments: str) -> dict[str, Any]:
+    """What the command says of a tenant's limit."""
+    result = carillon("tenants", "limits", *arguments, "--stage", "dev", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    shown: dict[str, Any] = json.loads(result.stdout)
+    return shown
+
+
+def test_a_tenant_may_be_created_with_a_limit(outputs: dict[str, str]) -> None:
+    """The rate is kept with its tenant; a second's worth may start at once unless it is said."""
+    del outputs
+    assert carillon("tenants", "create", "acme", "--dispatch-rate", "2.5", "--stage", "dev").exit_code == 0
+    assert limits_shown("acme") == {"tenant": "acme", "dispatch_rate": 2.5, "dispatch_burst": 3}
+
+
+def test_a_limit_is_set_changed_and_taken_away(outputs: dict[str, str]) -> None:
+    """Each change shows what holds then; others' limits stay; the list has them all."""
+    for name in ("acme", "globex"):
+        create_tenant(name, outputs=outputs, endpoint_url=None, region=REGION)
+    none = {"dispatch_rate": None, "dispatch_burst": None}
+    assert limits_shown("acme") == {"tenant": "acme", **none}
+    assert limits_shown("globex", "--dispatch-rate", "0.001")["dispatch_rate"] == 0.001
+    changed = {"tenant": "acme", "dispatch_rate": 100, "dispatch_burst": 500}
+    assert limits_shown("acme", "--dispatch-rate", "100", "--dispatch-burst", "500") == changed
+    assert limits_shown("acme") == changed
+    table = carillon("tenants", "list", "--stage", "dev").stdout.splitlines()
+    assert [line.split()[2:] for line in table] == [["RATE", "BURST"], ["100", "500"], ["0.001", "1"]]
+    assert limits_shown("acme", "--no-dispatch-rate") == {"tenant": "acme", **none}
+    assert carillon("tenants", "limits", "globex", "--stage", "dev").stdout.split() == [
+        *("tenant", "globex"),
+        *("dispatch_rate", "0.001"),
+        *("dispatch_burst", "1"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
+        pytest.param(("limits", "new", "--stage", "dev"), 1, "there is no tenant new", id="no such tenant"),
+        pytest.param(
+            ("limits", "new", "--dispatch-rate", "1", "--stage", "dev"), 1, "there is no tenant new", id="limit nobody"
+        ),
+        *(
+            pytest.param(("limits", "acme", "--stage", "dev", *options), 2, says, id=" ".join(options))
+            for options, says in (
+                (("--dispatch-rate", "0"), "from 0.001 to 10000"),
+                (("--dispatch-rate", "-1"), "from 0.001 to 10000"),
+                (("--dispatch-rate", "10000.001"), "from 0.001 to 10000"),
+                (("--dispatch-rate", "1.0001"), "at most three decimals"),
+                (("--dispatch-rate", "NaN"), "at most three decimals"),
+                (("--dispatch-rate", "Infinity"), "at most three decimals"),
+                (("--dispatch-rate", "fast"), "'fast' is not a number"),
+                (("--dispatch-rate", "1", "--dispatch-burst", "0"), "from 1 to 100000"),
+                (("--dispatch-rate", "1", "--dispatch-burst", "x"), "not a valid integer"),
+                (("--dispatch-burst", "5"), "--dispatch-burst needs --dispatch-rate"),
+                (("--dispatch-rate", "1", "--no-dispatch-rate"), "not both"),
+            )
+        ),
+        pytest.param(
+            ("create", "new", "--dispatch-rate", "0", "--stage", "dev"), 2, "from 0.001 to 10000", id="create with 0"
+        ),
+        pytest.param(
+            ("create", "acme", "--dispatch-rate", "1", "--stage", "dev"), 1, "already", id="limit by creating twice"
+        ),
         pytest.param(("create", "acme", "--stage", "dev"), 1, "there is a tenant acme already", id="twice"),
         pytest.param(("create", "Acme Inc", "--stage", "dev"), 2, "a tenant id is", id="bad name"),
         pytest.param(("create", "new", "--stage", "prod"), 1, "AWS refused: no Carillon-prod", id="no such stack"),

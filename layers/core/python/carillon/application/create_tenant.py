@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from carillon.domain.identity import ulid
 from carillon.domain.signing import new_secret
-from carillon.domain.tenancy import TENANT_ID, ApiKey, Tenant, digest_of, new_key_text
-from carillon.ports import Ids, SigningSecrets, Tenants
+from carillon.domain.tenancy import TENANT_ID, ApiKey, DispatchLimit, Tenant, digest_of, new_key_text
+from carillon.ports import DispatchLimits, Ids, SigningSecrets, Tenants
 
 _KEY_BYTES = 32
 _SIGNING_BYTES = 32
@@ -36,15 +36,17 @@ class CreateTenant:
 
     tenants: Tenants
     secrets: SigningSecrets
+    limits: DispatchLimits
     ids: Ids
 
-    def __call__(self, tenant_id: str, mode: str, now_ms: int) -> NewTenant:
+    def __call__(self, tenant_id: str, mode: str, now_ms: int, limit: DispatchLimit | None = None) -> NewTenant:
         """Create a tenant.
 
         Args:
             tenant_id: 3 to 40 small letters, digits and inner hyphens, a letter first.
             mode: `live` or `test`; it stands in the key's text and changes nothing else.
             now_ms: the present, epoch ms.
+            limit: how fast its runs may start, if that is limited.
 
         Raises:
             BadTenantError: the id is not of that form.
@@ -56,6 +58,8 @@ class CreateTenant:
         self.tenants.create(tenant)
         if self.secrets.active(tenant_id, now_ms):
             raise TenantExistsError(tenant_id)
+        if limit is not None:
+            self.limits.set(tenant_id, limit)
         key_id, key_text = self._add_key(tenant_id, mode, now_ms)
         return NewTenant(tenant, key_id, key_text, self._add_secret(tenant_id, now_ms))
 
