@@ -51,7 +51,7 @@ class Proxy:
 
     def begin(self, rules: Sequence[Rule]) -> None:
         """Fault calls by these rules from now on; the first that strikes a call is the one that counts."""
-        made = self._ask("POST", "rules", [_rule_of(rule, time.time()) for rule in rules])
+        made = self._ask("POST", "rules", [rule_document(rule, time.time()) for rule in rules])
         self._rules = {entry["id"]: rule for entry, rule in zip(made, rules, strict=True)}
 
     def end(self) -> None:
@@ -91,7 +91,8 @@ class Proxy:
         return json.loads(text)
 
 
-def _rule_of(rule: Rule, begun: float) -> dict[str, Any]:
+def rule_document(rule: Rule, begun: float) -> dict[str, Any]:
+    """A rule as microburst wants it; `begun` is the begin of the run, in epoch seconds."""
     matching = {"service": rule.service, "operation": rule.operation, "probability": rule.share}
     times = (
         {} if rule.between_s is None else {"active_at": begun + rule.between_s[0], "until": begun + rule.between_s[1]}
