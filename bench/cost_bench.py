@@ -30,6 +30,7 @@ from unittest.mock import patch
 from bench.bill import bill_table, offers_table, recurring_bill, total
 from carillon import bootstrap
 from carillon.adapters.dynamodb import keys
+from carillon.adapters.dynamodb.api_keys import DynamoApiKeys
 from carillon.adapters.dynamodb.control import DynamoShardLedger
 from carillon.adapters.dynamodb.slots import DynamoDispatchLimits
 from carillon.adapters.dynamodb.tenants import DynamoTenants
@@ -116,7 +117,9 @@ class System:
         key_id = kms.create_key()["KeyMetadata"]["KeyId"]
         self.limits = DynamoDispatchLimits(database)
         secrets = KmsSigningSecrets(database, kms, key_id)
-        create_tenant = CreateTenant(DynamoTenants(database), secrets, self.limits, SystemIds())
+        create_tenant = CreateTenant(
+            DynamoTenants(database), DynamoApiKeys(database), secrets, self.limits, SystemIds()
+        )
         tenant = create_tenant("bench", "test", self.clock.now_ms())
         self._key, self.secret = tenant.key_text, tenant.signing_secret
         DynamoShardLedger(database).raise_to(SHARDS)  # as in any stage that has been used before

@@ -9,7 +9,7 @@ For example::
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import quote, urlencode
@@ -121,6 +121,27 @@ class Client:
     def trigger_job(self, job_id: str) -> JsonObject:
         """Run a job now, whatever its plan; gives the run. It is not tried again by itself: it might run twice."""
         return self._act(job_id, "trigger", {}, repeatable=False)
+
+    def api_keys(self) -> Page:
+        """The tenant's keys, newest first, without their texts."""
+        return self._page("/v1/keys", {})
+
+    def create_api_key(
+        self, scopes: Sequence[str], *, name: str | None = None, expires_at: str | None = None
+    ) -> JsonObject:
+        """Make a key, which is given with its text. It is not tried again by itself: there might be two."""
+        wish = {"scopes": list(scopes), "name": name, "expires_at": expires_at}
+        given = {field: value for field, value in wish.items() if value is not None}
+        return self._post("/v1/keys", given, repeatable=False)
+
+    def rotate_api_key(self, key_id: str, overlap: str | None = None) -> JsonObject:
+        """Make a key in the place of another one, which stays in force for an ISO 8601 overlap."""
+        options = {} if overlap is None else {"overlap": overlap}
+        return self._post(f"/v1/keys/{_segment(key_id)}/rotate", options, repeatable=False)
+
+    def revoke_api_key(self, key_id: str) -> None:
+        """Take a key out of force."""
+        self._transport.send(Request("DELETE", f"/v1/keys/{_segment(key_id)}", repeatable=True))
 
     def signing_secrets(self) -> Page:
         """The secrets that sign, newest first, without their texts."""

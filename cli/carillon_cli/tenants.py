@@ -11,7 +11,7 @@ from carillon.application.create_tenant import BadTenantError, CreateTenant, Ten
 from carillon.application.limit_tenant import LimitTenant, TenantNotFoundError
 from carillon.domain.instants import format_instant
 from carillon.domain.tenancy import DispatchLimit, Tenant
-from carillon.ports import DispatchLimits, SigningSecrets, Tenants, UnavailableError
+from carillon.ports import ApiKeys, DispatchLimits, SigningSecrets, Tenants, UnavailableError
 from carillon_cli.aws import AwsUnreachableError, Place, as_one_line, output, outputs_of, uses_stack
 from carillon_cli.config import json_option
 from carillon_cli.output import note, print_fields, print_json, print_table
@@ -53,7 +53,7 @@ def create_tenant(
     with _as_one_line():
         from carillon.adapters.system import SystemClock, SystemIds  # noqa: PLC0415 - with the other adapters
 
-        create = CreateTenant(stores.tenants, stores.secrets, stores.limits, SystemIds())
+        create = CreateTenant(stores.tenants, stores.keys, stores.secrets, stores.limits, SystemIds())
         new = create(name, mode, SystemClock().now_ms(), limit)
     return CreatedTenant(new.tenant.id, new.key_text, new.signing_secret)
 
@@ -139,6 +139,7 @@ def limits(
 @dataclass(frozen=True, slots=True)
 class _Stores:
     tenants: Tenants
+    keys: ApiKeys
     secrets: SigningSecrets
     limits: DispatchLimits
 
@@ -148,8 +149,9 @@ def _shown(value: object) -> str:
 
 
 def _stores(place: Place, outputs: Mapping[str, str]) -> _Stores:
-    """Where a stack keeps its tenants, their secrets and their limits."""
+    """Where a stack keeps its tenants, their keys, secrets and limits."""
     from carillon.adapters.aws import new_client  # noqa: PLC0415 - botocore is slow to import
+    from carillon.adapters.dynamodb.api_keys import DynamoApiKeys  # noqa: PLC0415 - same
     from carillon.adapters.dynamodb.database import Database  # noqa: PLC0415 - same
     from carillon.adapters.dynamodb.slots import DynamoDispatchLimits  # noqa: PLC0415 - same
     from carillon.adapters.dynamodb.tenants import DynamoTenants  # noqa: PLC0415 - same
@@ -162,7 +164,12 @@ def _stores(place: Place, outputs: Mapping[str, str]) -> _Stores:
             new_client(session, service, endpoint_url=place.endpoint_url) for service in ("dynamodb", "kms")
         )
     database = Database(dynamodb, jobs, control)
-    return _Stores(DynamoTenants(database), KmsSigningSecrets(database, kms, key_id), DynamoDispatchLimits(database))
+    return _Stores(
+        DynamoTenants(database),
+        DynamoApiKeys(database),
+        KmsSigningSecrets(database, kms, key_id),
+        DynamoDispatchLimits(database),
+    )
 
 
 @contextmanager

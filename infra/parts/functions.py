@@ -122,7 +122,7 @@ class Functions(FunctionFactory):
         )
         function.allow((BATCH_GET, GET, PUT, QUERY, UPDATE), self._jobs)
         function.allow((QUERY,), self._index(keys.BY_TENANT_INDEX), self._index(keys.DEAD_INDEX))
-        function.allow((DELETE, GET, PUT, QUERY, UPDATE), self._control)
+        function.allow((BATCH_GET, DELETE, GET, PUT, QUERY, UPDATE), self._control)
         function.allow(("kms:Decrypt", "kms:Encrypt"), self._storage.secrets_key.key_arn)
         return function
 

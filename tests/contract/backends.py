@@ -20,6 +20,7 @@ from botocore.session import Session
 
 from carillon.adapters.aws import new_client, new_session
 from carillon.adapters.dynamodb import keys
+from carillon.adapters.dynamodb.api_keys import DynamoApiKeys
 from carillon.adapters.dynamodb.audit import DynamoAuditTrail
 from carillon.adapters.dynamodb.control import DynamoGroupLeases, DynamoShardLedger, DynamoTickLedger
 from carillon.adapters.dynamodb.database import Database
@@ -39,6 +40,7 @@ from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
 from carillon.adapters.memory.tenants import (
+    MemoryApiKeys,
     MemoryAuditTrail,
     MemoryQuarantine,
     MemorySigningSecrets,
@@ -49,6 +51,7 @@ from carillon.adapters.sqs.ticks import SqsTickQueue
 from carillon.adapters.sqs.work import SqsWorkQueues
 from carillon.domain.planning import DueEntry
 from carillon.ports import (
+    ApiKeys,
     AuditTrail,
     DispatchLimits,
     DueIndex,
@@ -82,6 +85,7 @@ class Stores:
     shards: ShardLedger
     ticks: TickLedger
     tenants: Tenants
+    keys: ApiKeys
     quarantine: Quarantine
     secrets: SigningSecrets
     trail: AuditTrail
@@ -129,6 +133,7 @@ def memory_stores() -> Stores:
         shards=MemoryShardLedger(state),
         ticks=MemoryTickLedger(state),
         tenants=MemoryTenants(state),
+        keys=MemoryApiKeys(state),
         quarantine=MemoryQuarantine(state),
         secrets=MemorySigningSecrets(state),
         trail=MemoryAuditTrail(state),
@@ -191,6 +196,7 @@ class Endpoint:
             shards=DynamoShardLedger(database),
             ticks=DynamoTickLedger(database),
             tenants=DynamoTenants(database),
+            keys=DynamoApiKeys(database),
             quarantine=DynamoQuarantine(database),
             secrets=KmsSigningSecrets(database, kms, key_id),
             trail=DynamoAuditTrail(database),

@@ -27,7 +27,7 @@ def test_all_tenants_are_listed(stores: Stores) -> None:
     for tenant in tenants:
         stores.tenants.create(tenant)
         stores.secrets.add(tenant.id, "sec_1", "whsec_AAAA", NOW_MS)
-    stores.tenants.add_key(KEY)
+    stores.keys.add(KEY)
     stores.shards.raise_to(8)
     assert set(stores.tenants.list_all()) == tenants
 
@@ -39,18 +39,18 @@ def test_all_tenants_are_listed(stores: Stores) -> None:
 )
 def test_a_key_is_read_as_it_was_added(stores: Stores, key: ApiKey) -> None:
     """Nothing of a key is lost by storing it, and adding it again is no error."""
-    stores.tenants.add_key(key)
-    stores.tenants.add_key(key)
-    assert stores.tenants.key(key.id) == key
-    assert stores.tenants.key("01J" + "1" * 23) is None
+    stores.keys.add(key)
+    stores.keys.add(key)
+    assert stores.keys.get(key.id) == key
+    assert stores.keys.get("01J" + "1" * 23) is None
 
 
 def test_a_key_id_is_never_used_twice(stores: Stores) -> None:
     """Another key of the same id is refused, and the first one stays."""
-    stores.tenants.add_key(KEY)
+    stores.keys.add(KEY)
     with pytest.raises(ValueError, match="another key"):
-        stores.tenants.add_key(replace(KEY, digest="cd" * 32))
-    assert stores.tenants.key(KEY.id) == KEY
+        stores.keys.add(replace(KEY, digest="cd" * 32))
+    assert stores.keys.get(KEY.id) == KEY
 
 
 def test_secrets_come_newest_first(stores: Stores) -> None:

@@ -40,7 +40,8 @@ class NodeReceiver:
         assert self._process.stdout is not None
         self.url = f"http://127.0.0.1:{int(self._process.stdout.readline())}"
         self.seen: list[Right] = []
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def tell(self, *secrets: str) -> None:
         """Let it check by these secrets from now on."""
@@ -50,8 +51,9 @@ class NodeReceiver:
 
     def close(self) -> None:
         """End it."""
-        self._process.kill()
-        self._process.wait(10)
+        with self._process:
+            self._process.kill()
+            self._reader.join(10)
 
     def _read(self) -> None:
         assert self._process.stdout is not None

@@ -31,6 +31,7 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
         f"{JOBS}/index/by_tenant": {"dynamodb:Query"},
         f"{JOBS}/index/dead": {"dynamodb:Query"},
         CONTROL: {
+            "dynamodb:BatchGetItem",
             "dynamodb:DeleteItem",
             "dynamodb:GetItem",
             "dynamodb:PutItem",

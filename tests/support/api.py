@@ -95,7 +95,9 @@ class ApiUnderTest:
     handle: Callable[[Mapping[str, Any], object], dict[str, Any]] = field(init=False)
 
     def __post_init__(self) -> None:
-        create_tenant = CreateTenant(self.world.tenants, self.world.secrets, self.world.limits, self.world.ids)
+        create_tenant = CreateTenant(
+            self.world.tenants, self.world.keys, self.world.secrets, self.world.limits, self.world.ids
+        )
         self.key, self.other_key = (
             create_tenant(tenant, "test", self.world.clock.now_ms()).key_text for tenant in ("acme", "globex")
         )
@@ -104,7 +106,7 @@ class ApiUnderTest:
     def build(self, **ports: Any) -> Callable[[Mapping[str, Any], object], dict[str, Any]]:
         """The API over this world's ports, or others in their place."""
         world = self.world
-        own = {"jobs": world.jobs, "runs": world.runs, "tenants": world.tenants, "shard_ledger": world.shards}
+        own = {"jobs": world.jobs, "runs": world.runs, "keys": world.keys, "shard_ledger": world.shards}
         own |= {"secrets": world.secrets, "trail": world.trail}
         edges = {"clock": world.clock, "ids": world.ids, "cursor_key": lambda: CURSOR_KEY}
         rules = {"policy": self.policy, "shards": 64, "retention_ms": RETENTION_MS}
@@ -115,7 +117,7 @@ class ApiUnderTest:
         now_ms = self.world.clock.now_ms()
         key_id = self.world.ids.job_id(now_ms).removeprefix("job_")
         text = new_key_text("test", key_id, self.world.ids.secret_bytes(32))
-        self.world.tenants.add_key(ApiKey(key_id, tenant, digest_of(text), frozenset(scopes), now_ms, **fields))
+        self.world.keys.add(ApiKey(key_id, tenant, digest_of(text), frozenset(scopes), now_ms, **fields))
         return text
 
     def call(

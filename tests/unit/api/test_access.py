@@ -122,13 +122,13 @@ def test_a_store_that_does_not_answer(api: ApiUnderTest) -> None:
     """When keys cannot be looked up: 503 with Retry-After, neither let in nor refused for good."""
 
     class Silent:
-        """Tenants that cannot be reached."""
+        """Keys that cannot be reached."""
 
-        def key(self, _: str) -> None:
+        def get(self, _: str) -> None:
             """Does not answer."""
             raise UnavailableError("the table did not answer")
 
-    api.handle = api.build(tenants=Silent())
+    api.handle = api.build(keys=Silent())
     reply = api.call("GET", "/v1/jobs")
     assert (reply.status, reply.json["code"], reply.headers["retry-after"]) == (503, "unavailable", "1")
     assert "table" not in reply.text

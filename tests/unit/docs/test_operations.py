@@ -117,6 +117,7 @@ def test_items_have_the_keys_that_are_listed() -> None:
         ("jobs", job, keys.run_sk("<nominal time>")),
         ("jobs", job, keys.plan_sk(0).replace("0", "<generation>")),
         ("control", keys.tenant_pk("<tenant>"), keys.TENANT_SK),
+        ("control", *keys.tenants_key_key("<tenant>", "<key id>")),
         ("control", *keys.secret_key("<tenant>", "<secret id>")),
         ("control", keys.audit_pk("<tenant>"), "<event id>"),
         ("control", *keys.api_key_key("<key id>")),

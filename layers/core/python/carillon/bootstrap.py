@@ -33,12 +33,12 @@ DISPATCH_THREADS = 8
 
 def api() -> Handler:
     """The function behind the HTTP API."""
+    from carillon.adapters.dynamodb.api_keys import DynamoApiKeys
     from carillon.adapters.dynamodb.audit import DynamoAuditTrail
     from carillon.adapters.dynamodb.control import DynamoShardLedger
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.dynamodb.stage_keys import DynamoCursorKey
-    from carillon.adapters.dynamodb.tenants import DynamoTenants
     from carillon.adapters.kms import KmsSigningSecrets
     from carillon.entrypoint.http_api import build_api
 
@@ -48,7 +48,7 @@ def api() -> Handler:
     answer = build_api(
         jobs=DynamoJobStore(database),
         runs=DynamoRunStore(database),
-        tenants=DynamoTenants(database),
+        keys=DynamoApiKeys(database),
         secrets=KmsSigningSecrets(
             database,
             process.client("kms"),

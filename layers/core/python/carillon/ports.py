@@ -502,7 +502,7 @@ class SigningSecrets(Protocol):
 
 
 class Tenants(Protocol):
-    """Tenants and their keys."""
+    """Tenants."""
 
     def create(self, tenant: Tenant) -> bool:
         """Store a new tenant. False when there is one of this id."""
@@ -516,12 +516,35 @@ class Tenants(Protocol):
         """Every tenant, in no order."""
         ...
 
-    def add_key(self, key: ApiKey) -> None:
-        """Store a new key."""
+
+class ApiKeys(Protocol):
+    """The keys of tenants."""
+
+    def add(self, key: ApiKey, event: AuditEvent | None = None) -> None:
+        """Store a new key, with the event that tells of it; all or nothing. A repeat of the same key succeeds.
+
+        Raises:
+            ValueError: another key has this id.
+        """
         ...
 
-    def key(self, key_id: str) -> ApiKey | None:
+    def get(self, key_id: str) -> ApiKey | None:
         """The key, or None."""
+        ...
+
+    def list_all(self, tenant: str) -> Sequence[ApiKey]:
+        """A tenant's keys, those included that are in force no longer, in no order; read with strong consistency."""
+        ...
+
+    def replace(self, seen: ApiKey, changed: ApiKey, event: AuditEvent, added: ApiKey | None = None) -> bool:
+        """Give a key another end, with the event that tells of it and a key in its place, if any; all or nothing.
+
+        Returns False when the key's end is no longer as it was seen.
+        """
+        ...
+
+    def note_use(self, key_id: str, at_ms: int) -> None:
+        """Remember when a key was used last. A key that is gone stays so."""
         ...
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from carillon.domain.identity import ulid
 from carillon.domain.signing import new_secret
-from carillon.domain.tenancy import TENANT_ID, ApiKey, DispatchLimit, Tenant, digest_of, new_key_text
-from carillon.ports import DispatchLimits, Ids, SigningSecrets, Tenants
+from carillon.domain.tenancy import TENANT_ID, DispatchLimit, Tenant, issued, new_key_text
+from carillon.ports import ApiKeys, DispatchLimits, Ids, SigningSecrets, Tenants
 
 _KEY_BYTES = 32
 _SIGNING_BYTES = 32
@@ -35,6 +35,7 @@ class CreateTenant:
     """Creates tenants. The signing secret comes last: a tenant without one was broken off, and may be created again."""
 
     tenants: Tenants
+    keys: ApiKeys
     secrets: SigningSecrets
     limits: DispatchLimits
     ids: Ids
@@ -66,7 +67,7 @@ class CreateTenant:
     def _add_key(self, tenant_id: str, mode: str, now_ms: int) -> tuple[str, str]:
         key_id = self._new_id(now_ms)
         text = new_key_text(mode, key_id, self.ids.secret_bytes(_KEY_BYTES))
-        self.tenants.add_key(ApiKey(key_id, tenant_id, digest_of(text), frozenset({"admin"}), now_ms))
+        self.keys.add(issued(text, tenant_id, frozenset({"admin"}), now_ms))
         return key_id, text
 
     def _add_secret(self, tenant_id: str, now_ms: int) -> str:

@@ -18,6 +18,9 @@ class ActorType(StrEnum):
 class Action(StrEnum):
     """What can be done that is worth an event."""
 
+    KEY_CREATED = "key.created"
+    KEY_ROTATED = "key.rotated"
+    KEY_REVOKED = "key.revoked"
     SECRET_ROTATED = "signing_secret.rotated"  # noqa: S105 - the name of an action
     SECRET_REVEALED = "signing_secret.revealed"  # noqa: S105 - same
 

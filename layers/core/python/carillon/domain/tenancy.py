@@ -22,6 +22,8 @@ TENANT_ID = re.compile(r"[a-z][a-z0-9-]{1,38}[a-z0-9]", re.ASCII)
 LOWEST_RATE_MILLI, HIGHEST_RATE_MILLI = 1, 10_000_000
 LARGEST_BURST = 100_000
 
+HINT_CHARACTERS = 4
+
 SCOPES = (
     "jobs:read",
     "jobs:write",
@@ -82,7 +84,7 @@ class DispatchLimit:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as stored: never its text. Instants in epoch ms."""
+    """A key as stored: never its text, of which only the last characters are kept. Instants in epoch ms."""
 
     id: str
     tenant: str
@@ -91,20 +93,32 @@ class ApiKey:
     created_at: int
     expires_at_ms: int | None = None
     revoked_at: int | None = None
+    name: str | None = None
+    hint: str = ""
+    last_used_at: int | None = None
+
+    def is_in_force(self, now_ms: int) -> bool:
+        """Whether it opens anything at an instant."""
+        return self.revoked_at is None and (self.expires_at_ms is None or now_ms < self.expires_at_ms)
+
+    def may(self, scope: str) -> bool:
+        """Whether it grants a scope."""
+        return scope in self.scopes or "admin" in self.scopes
 
     def admits(self, text: str, now_ms: int) -> bool:
         """Whether this key is the one in the text, and still in force."""
         same = hmac.compare_digest(self.digest, digest_of(text))
-        return same and self.revoked_at is None and (self.expires_at_ms is None or now_ms < self.expires_at_ms)
+        return same and self.is_in_force(now_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who asks: the tenant always comes from here, never from a path or a body."""
+    """Who asks: the tenant always comes from here, never from a path or a body. `mode`: `live` or `test`."""
 
     tenant: str
     key_id: str
     scopes: frozenset[str]
+    mode: str = "live"
 
     def may(self, scope: str) -> bool:
         """Whether the key grants a scope."""
@@ -139,6 +153,23 @@ def key_id_in(text: str) -> str | None:
     return match[2]
 
 
+def mode_in(text: str) -> str:
+    """The mode in a key's text, `live` or `test`."""
+    return text.split("_", 2)[1]
+
+
 def digest_of(text: str) -> str:
     """What is stored of a key: SHA-256 in hex. A fast hash is right for 256 random bits."""
     return sha256(text.encode()).hexdigest()
+
+
+def issued(text: str, tenant: str, scopes: frozenset[str], now_ms: int) -> ApiKey:
+    """What is stored of a new key, by its text.
+
+    Raises:
+        ValueError: the text is no key.
+    """
+    key_id = key_id_in(text)
+    if key_id is None:
+        raise ValueError("not the text of a key")
+    return ApiKey(key_id, tenant, digest_of(text), scopes, now_ms, hint=text[-HINT_CHARACTERS:])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from carillon import __version__
+from carillon.application.api_keys import CreateKey, KeyMaker, ListKeys, RevokeKey, RotateKey
 from carillon.application.authenticate import Authenticate
 from carillon.application.cancel_run import CancelRun
 from carillon.application.create_job import CreateJob, ShardCount
@@ -33,11 +34,12 @@ from carillon.entrypoint.http_request import (
     request_id_of,
 )
 from carillon.entrypoint.job_handlers import JobHandlers, preview_schedule
+from carillon.entrypoint.key_handlers import KeyHandlers
 from carillon.entrypoint.problems import FieldError, Refusal, invalid
 from carillon.entrypoint.routing import Route, find_route, not_built
 from carillon.entrypoint.run_handlers import RunHandlers
 from carillon.entrypoint.tenant_handlers import TenantHandlers
-from carillon.ports import AuditTrail, Clock, Ids, JobStore, RunStore, ShardLedger, SigningSecrets, Tenants
+from carillon.ports import ApiKeys, AuditTrail, Clock, Ids, JobStore, RunStore, ShardLedger, SigningSecrets
 
 logger = logging.getLogger("carillon")
 
@@ -53,7 +55,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     *,
     jobs: JobStore,
     runs: RunStore,
-    tenants: Tenants,
+    keys: ApiKeys,
     secrets: SigningSecrets,
     trail: AuditTrail,
     shard_ledger: ShardLedger,
@@ -69,7 +71,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     Args:
         jobs: the job store.
         runs: the run store.
-        tenants: where API keys are found.
+        keys: the tenants' API keys.
         secrets: the tenants' signing secrets.
         trail: where audit events are kept.
         shard_ledger: learns of our shard count before the first job is created.
@@ -100,11 +102,17 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         ListAuditEvents(trail),
         cursors,
     )
-    return _Front(_routes(of_jobs, of_runs, of_dead, of_tenants), Authenticate(tenants), clock)
+    maker = KeyMaker(ids)
+    of_keys = KeyHandlers(ListKeys(keys), CreateKey(keys, maker), RotateKey(keys, maker), RevokeKey(keys, maker))
+    return _Front(_routes(of_jobs, of_runs, of_dead, of_tenants, of_keys), Authenticate(keys), clock)
 
 
 def _routes(
-    of_jobs: JobHandlers, of_runs: RunHandlers, of_dead: DeadLetterHandlers, of_tenants: TenantHandlers
+    of_jobs: JobHandlers,
+    of_runs: RunHandlers,
+    of_dead: DeadLetterHandlers,
+    of_tenants: TenantHandlers,
+    of_keys: KeyHandlers,
 ) -> tuple[Route[Handle], ...]:
     return (
         Route("POST", "/v1/jobs", "jobs:write", of_jobs.create_job),
@@ -122,6 +130,10 @@ def _routes(
         Route("GET", "/v1/dead-letters", "runs:read", of_dead.list_dead_letters, _PAGE | {"job", "since"}),
         Route("POST", "/v1/dead-letters/redrive", "runs:write", of_dead.redrive_dead_letters),
         Route("POST", "/v1/schedules/preview", "jobs:read", preview_schedule),
+        Route("GET", "/v1/keys", "keys:manage", of_keys.list_keys),
+        Route("POST", "/v1/keys", "keys:manage", of_keys.create_key),
+        Route("POST", "/v1/keys/{key_id}/rotate", "keys:manage", of_keys.rotate_key),
+        Route("DELETE", "/v1/keys/{key_id}", "keys:manage", of_keys.revoke_key),
         Route("GET", "/v1/signing-secrets", "secrets:manage", of_tenants.list_secrets),
         Route("POST", "/v1/signing-secrets/rotate", "secrets:manage", of_tenants.rotate_secret),
         Route("POST", "/v1/signing-secrets/{secret_id}/reveal", "secrets:manage", of_tenants.reveal_secret),

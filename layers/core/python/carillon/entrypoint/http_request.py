@@ -50,14 +50,21 @@ class Request:
     path_values: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def known_principal(self) -> Principal:
+        """Who asks, on a route that asks for a key."""
+        if self.principal is None:
+            raise PermissionError("the route did not ask for a key")
+        return self.principal
+
+    @property
     def tenant(self) -> str:
         """Whose data this is about: of the key, never of the path or the body."""
-        return self._known().tenant
+        return self.known_principal.tenant
 
     @property
     def actor(self) -> Actor:
         """Who is to be named in the audit trail."""
-        return Actor(ActorType.API_KEY, self._known().key_id, self.request_id)
+        return Actor(ActorType.API_KEY, self.known_principal.key_id, self.request_id)
 
     def of(self, principal: Principal | None, path_values: Mapping[str, str]) -> "Request":
         """The request with what its route found out."""
@@ -66,11 +73,6 @@ class Request:
     def path(self, *segments: str) -> str:
         """A path of ours, as the client has to write it."""
         return "/".join((self.base, *segments))
-
-    def _known(self) -> Principal:
-        if self.principal is None:
-            raise PermissionError("the route did not ask for a key")
-        return self.principal
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from carillon.application.api_keys import (
+    MOST_KEYS,
+    KeyEndedError,
+    KeyNotFoundError,
+    LastKeyError,
+    ScopesExceededError,
+    TooManyKeysError,
+)
 from carillon.application.cancel_run import RunEndedError
 from carillon.application.create_job import NoOccurrenceError
 from carillon.application.edit_job import RevisionMismatchError
@@ -39,6 +47,9 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "name_taken": (409, "The name is taken"),
     "run_ended": (409, "The run has ended"),
     "not_redrivable": (409, "The run cannot be redriven"),
+    "key_ended": (409, "The key is in force no longer"),
+    "last_key": (409, "Without this key nobody could manage the keys"),
+    "too_many_keys": (409, "So many keys are in force"),
     "rotation_in_progress": (409, "The secret before the newest one still signs"),
     "job_finished": (409, "The job has ended"),
     "revision_mismatch": (412, "The job has been changed"),
@@ -157,6 +168,24 @@ def _not_redrivable(error: NotRedrivableError) -> Refusal:
     return Refusal("not_redrivable", f"only a dead-lettered run can be redriven, within its limits: {error.reason}")
 
 
+def _scopes_exceeded(error: ScopesExceededError) -> Refusal:
+    return Refusal(
+        "missing_scope", f"a key grants no more than the key that makes it; missing: {', '.join(error.scopes)}"
+    )
+
+
+def _last_key(_: object) -> Refusal:
+    return Refusal("last_key", "make another key with the scope keys:manage and without an end first")
+
+
+def _too_many_keys(_: object) -> Refusal:
+    return Refusal("too_many_keys", f"at most {MOST_KEYS} keys may be in force at once: revoke one first")
+
+
+def _key_ended(_: object) -> Refusal:
+    return Refusal("key_ended", "the key has expired or was revoked: make a new one")
+
+
 def _rotation_in_progress(error: RotationInProgressError) -> Refusal:
     return Refusal(
         "rotation_in_progress",
@@ -194,6 +223,11 @@ _ANSWERS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
     RunEndedError: _run_ended,
     NotRedrivableError: _not_redrivable,
     SecretNotFoundError: _not_found,
+    KeyNotFoundError: _not_found,
+    KeyEndedError: _key_ended,
+    LastKeyError: _last_key,
+    TooManyKeysError: _too_many_keys,
+    ScopesExceededError: _scopes_exceeded,
     RotationInProgressError: _rotation_in_progress,
     TooManyEditsError: _too_many_edits,
     UnavailableError: _unavailable,

@@ -73,6 +73,8 @@ JOB_ID: Final = "job_id"
 KEY_ID: Final = "key_id"
 DIGEST: Final = "digest"
 SCOPES: Final = "scopes"
+HINT: Final = "hint"
+LAST_USED_AT: Final = "last_used_at"
 KEY_EXPIRES_AT_MS: Final = "key_expires_at_ms"
 REVOKED_AT: Final = "revoked_at"
 CIPHERTEXT: Final = "ciphertext"
@@ -141,6 +143,7 @@ def run_name_in(sk: str) -> str | None:
 TENANT_SK: Final = "TENANT"
 KEY_SK: Final = "KEY"
 LEASE_SK: Final = "LEASE"
+KEY_PREFIX: Final = "KEY#"
 SECRET_PREFIX: Final = "SECRET#"  # noqa: S105 - the beginning of a key, no secret
 _TENANT_PREFIX: Final = "TENANT#"
 TICKS_KEY: Final = ("TICKS", "COVERED")
@@ -158,6 +161,11 @@ def secret_key(tenant: str, secret_id: str) -> tuple[str, str]:
     return tenant_pk(tenant), SECRET_PREFIX + secret_id
 
 
+def tenants_key_key(tenant: str, key_id: str) -> tuple[str, str]:
+    """The key of the item that says that an API key is a tenant's."""
+    return tenant_pk(tenant), KEY_PREFIX + key_id
+
+
 def audit_pk(tenant: str) -> str:
     """The partition of a tenant's audit events, whose sort keys are their ids."""
     return f"AUDIT#{tenant}"
@@ -165,7 +173,7 @@ def audit_pk(tenant: str) -> str:
 
 def api_key_key(key_id: str) -> tuple[str, str]:
     """The key of an API key."""
-    return f"KEY#{key_id}", KEY_SK
+    return KEY_PREFIX + key_id, KEY_SK
 
 
 def name_key(tenant: str, name: str) -> tuple[str, str]:

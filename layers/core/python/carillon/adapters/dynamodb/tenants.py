@@ -1,14 +1,14 @@
-"""Tenants, their keys, and the quarantine in the control table."""
+"""Tenants, and the quarantine in the control table."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
-from carillon.adapters.dynamodb.attributes import Fields, Item, number, packed, text
+from carillon.adapters.dynamodb.attributes import Fields, Item, number, text
 from carillon.adapters.dynamodb.database import Database, Written
 from carillon.adapters.dynamodb.writes import ABSENT, key_of, put
 from carillon.domain.instants import DAY_MS, format_instant
-from carillon.domain.tenancy import ApiKey, Tenant
+from carillon.domain.tenancy import Tenant
 
 MOST_KEPT_CHARACTERS: Final = 1024
 QUARANTINE_DAYS: Final = 90
@@ -16,7 +16,7 @@ _LENGTH_OF_DAY: Final = len("yyyy-mm-dd")
 
 
 class DynamoTenants:
-    """Tenants and their keys."""
+    """Tenants."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -37,21 +37,6 @@ class DynamoTenants:
         values = {":tenant": text(k.TENANT_SK)}
         for page in self._database.scan(self._database.control, f"#{k.SK} = :tenant", values):
             yield from map(_tenant_of, page)
-
-    def add_key(self, key: ApiKey) -> None:
-        """Store a new key.
-
-        Raises:
-            ValueError: another key has this id.
-        """
-        written = self._database.write(put(self._database.control, _api_key_item(key), ABSENT))
-        if not isinstance(written, Written) and (written.old is None or _api_key_of(written.old) != key):
-            raise ValueError(f"{key.id}: another key has this id")
-
-    def key(self, key_id: str) -> ApiKey | None:
-        """The key, or None."""
-        item = self._database.get(self._database.control, key_of(*k.api_key_key(key_id)))
-        return None if item is None else _api_key_of(item)
 
 
 class DynamoQuarantine:
@@ -78,31 +63,3 @@ def _tenant_key(tenant_id: str) -> Item:
 def _tenant_of(item: Item) -> Tenant:
     fields = Fields(item)
     return Tenant(fields.text(k.TENANT), fields.number(k.CREATED_AT))
-
-
-def _api_key_item(key: ApiKey) -> Item:
-    item = key_of(*k.api_key_key(key.id)) | {
-        k.KEY_ID: text(key.id),
-        k.TENANT: text(key.tenant),
-        k.DIGEST: text(key.digest),
-        k.SCOPES: packed(sorted(key.scopes)),
-        k.CREATED_AT: number(key.created_at),
-    }
-    if key.expires_at_ms is not None:
-        item[k.KEY_EXPIRES_AT_MS] = number(key.expires_at_ms)
-    if key.revoked_at is not None:
-        item[k.REVOKED_AT] = number(key.revoked_at)
-    return item
-
-
-def _api_key_of(item: Item) -> ApiKey:
-    fields = Fields(item)
-    return ApiKey(
-        id=fields.text(k.KEY_ID),
-        tenant=fields.text(k.TENANT),
-        digest=fields.text(k.DIGEST),
-        scopes=frozenset(str(scope) for scope in fields.unpacked(k.SCOPES)),
-        created_at=fields.number(k.CREATED_AT),
-        expires_at_ms=fields.number_or_none(k.KEY_EXPIRES_AT_MS),
-        revoked_at=fields.number_or_none(k.REVOKED_AT),
-    )

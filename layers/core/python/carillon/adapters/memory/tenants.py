@@ -1,6 +1,7 @@
 """Tenants, keys, secrets and the quarantine in memory."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from carillon.adapters.memory.state import MemoryState, SetAside
 from carillon.domain.audit import AuditEvent
@@ -12,7 +13,7 @@ MOST_KEPT_CHARACTERS = 1024
 
 
 class MemoryTenants:
-    """Tenants and their keys."""
+    """Tenants."""
 
     def __init__(self, state: MemoryState) -> None:
         self._state = state
@@ -31,15 +32,53 @@ class MemoryTenants:
         with self._state.lock:
             return list(self._state.tenants.values())
 
-    def add_key(self, key: ApiKey) -> None:
-        """Store a new key."""
+
+class MemoryApiKeys:
+    """The keys of tenants."""
+
+    def __init__(self, state: MemoryState) -> None:
+        self._state = state
+
+    def add(self, key: ApiKey, event: AuditEvent | None = None) -> None:
+        """Store a new key, with its event."""
         with self._state.lock:
             if self._state.api_keys.setdefault(key.id, key) != key:
                 raise ValueError(f"{key.id}: another key has this id")
+            if event is not None:
+                self._state.audit[key.tenant].setdefault(event.id, event)
 
-    def key(self, key_id: str) -> ApiKey | None:
+    def get(self, key_id: str) -> ApiKey | None:
         """The key, or None."""
         return self._state.api_keys.get(key_id)
+
+    def list_all(self, tenant: str) -> Sequence[ApiKey]:
+        """A tenant's keys."""
+        with self._state.lock:
+            return [key for key in self._state.api_keys.values() if key.tenant == tenant]
+
+    def replace(self, seen: ApiKey, changed: ApiKey, event: AuditEvent, added: ApiKey | None = None) -> bool:
+        """Give a key another end, with its event and a key in its place."""
+        with self._state.lock:
+            stored = self._state.api_keys.get(seen.id)
+            if stored is None or _end(stored) != _end(seen):
+                return False
+            self._state.api_keys[seen.id] = replace(
+                stored, expires_at_ms=changed.expires_at_ms, revoked_at=changed.revoked_at
+            )
+            if added is not None:
+                self._state.api_keys[added.id] = added
+            self._state.audit[seen.tenant].setdefault(event.id, event)
+            return True
+
+    def note_use(self, key_id: str, at_ms: int) -> None:
+        """Remember when a key was used last."""
+        with self._state.lock:
+            if stored := self._state.api_keys.get(key_id):
+                self._state.api_keys[key_id] = replace(stored, last_used_at=at_ms)
+
+
+def _end(key: ApiKey) -> tuple[int | None, int | None]:
+    return key.expires_at_ms, key.revoked_at
 
 
 class MemorySigningSecrets:

@@ -11,6 +11,7 @@ from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
 from carillon.adapters.memory.tenants import (
+    MemoryApiKeys,
     MemoryAuditTrail,
     MemoryQuarantine,
     MemorySigningSecrets,
@@ -36,6 +37,7 @@ class MemoryWorld:
     tick_queue: MemoryTickQueue = field(init=False)
     work_queues: MemoryWorkQueues = field(init=False)
     tenants: MemoryTenants = field(init=False)
+    keys: MemoryApiKeys = field(init=False)
     secrets: MemorySigningSecrets = field(init=False)
     trail: MemoryAuditTrail = field(init=False)
     limits: MemoryDispatchLimits = field(init=False)
@@ -54,6 +56,7 @@ class MemoryWorld:
         self.tick_queue = MemoryTickQueue(self.clock)
         self.work_queues = MemoryWorkQueues(self.clock)
         self.tenants = MemoryTenants(self.state)
+        self.keys = MemoryApiKeys(self.state)
         self.secrets = MemorySigningSecrets(self.state)
         self.trail = MemoryAuditTrail(self.state)
         self.limits = MemoryDispatchLimits(self.state)

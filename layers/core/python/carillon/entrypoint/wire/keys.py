@@ -1,0 +1,57 @@
+"""The document that asks for a new API key."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+
+from carillon.domain.instants import parse_instant
+from carillon.domain.schedule_error import ScheduleError
+from carillon.domain.tenancy import SCOPES
+from carillon.entrypoint.json_text import JsonObject
+from carillon.entrypoint.problems import FieldError, invalid
+from carillon.entrypoint.wire.fields import Document, Name, counting
+from carillon.entrypoint.wire.refusals import validated
+
+Scope = Literal[
+    "jobs:read", "jobs:write", "runs:read", "runs:write", "keys:manage", "secrets:manage", "audit:read", "admin"
+]
+
+
+class KeyDocument(Document):
+    """What a key may do, for how long, and what it is called."""
+
+    scopes: Annotated[list[Scope], AfterValidator(counting(1, len(SCOPES)))]
+    name: Name | None = None
+    expires_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyWish:
+    """What is asked for; `expires_at_ms`: epoch ms, or None for a key without an end."""
+
+    scopes: frozenset[str]
+    name: str | None
+    expires_at_ms: int | None
+
+
+def read_key(sent: JsonObject, now_ms: int) -> KeyWish:
+    """The wish in a document.
+
+    Raises:
+        Refusal: something in it is not valid; each error names its field.
+    """
+    document = validated(KeyDocument, sent.members)
+    expires_at_ms = None if document.expires_at is None else _later(document.expires_at, now_ms)
+    return KeyWish(frozenset(document.scopes), document.name, expires_at_ms)
+
+
+def _later(text: str, now_ms: int) -> int:
+    try:
+        instant_ms = parse_instant(text, "expires_at")
+    except ScheduleError as error:
+        detail = f"{error.detail}; allowed: {error.allowed}"
+        raise invalid([FieldError("pointer", "/expires_at", "invalid_value", detail)]) from None
+    if instant_ms <= now_ms:
+        raise invalid([FieldError("pointer", "/expires_at", "out_of_range", "must lie ahead")])
+    return instant_ms
