@@ -160,6 +160,8 @@ class OneAtATime:
 
     def __getattr__(self, name: str) -> Any:
         operation = getattr(self._client, name)
+        if name == "exceptions":
+            return operation
 
         def call(**request: Any) -> Any:
             with self._lock:

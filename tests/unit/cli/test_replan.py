@@ -24,7 +24,8 @@ from contract.samples import a_definition
 
 REGION = "eu-west-1"
 HOUR_MS = 3_600_000
-YEARLY = CronSchedule("0 9 1 12 *", "America/Vancouver")
+WINTER = (12, 1)
+"""Months in which the zone's older rules differ; the second one is for when the first one is near."""
 
 
 @pytest.fixture
@@ -41,16 +42,31 @@ def jobs(aws: Any, no_settings: pytest.MonkeyPatch) -> Iterator[DynamoJobStore]:
         yield DynamoJobStore(database)
 
 
-def next_december() -> int:
+def yearly() -> CronSchedule:
+    """A schedule of one winter's day a year that is more than two weeks away, whenever this runs."""
+    now_ms = time.time_ns() // 1_000_000
+    month = next(month for month in WINTER if _next(_in(month), now_ms) > now_ms + 14 * 24 * HOUR_MS)
+    return _in(month)
+
+
+def next_winter() -> int:
     """The next occurrence by the present rules."""
-    upcoming = YEARLY.next_after(time.time_ns() // 1_000_000 + 24 * HOUR_MS)
+    return _next(yearly(), time.time_ns() // 1_000_000)
+
+
+def _in(month: int) -> CronSchedule:
+    return CronSchedule(f"0 9 1 {month} *", "America/Vancouver")
+
+
+def _next(schedule: CronSchedule, now_ms: int) -> int:
+    upcoming = schedule.next_after(now_ms)
     assert upcoming is not None
     return upcoming
 
 
 def planned(jobs: DynamoJobStore, next_ms: int, **fields: Any) -> Definition:
     """A stored job with this next occurrence."""
-    definition = a_definition(schedule=encode(YEARLY), scheduled_for=next_ms, next_fire_time=next_ms, **fields)
+    definition = a_definition(schedule=encode(yearly()), scheduled_for=next_ms, next_fire_time=next_ms, **fields)
     jobs.create(definition)
     return definition
 
@@ -69,14 +85,14 @@ def stored(jobs: DynamoJobStore, definition: Definition) -> Definition:
 
 def test_b077_jobs_of_old_rules_are_moved(jobs: DynamoJobStore) -> None:
     """B077: told first, then moved, then nothing is left; the right ones stay untouched."""
-    right_ms = next_december()
+    right_ms = next_winter()
     wrong, right = planned(jobs, right_ms + HOUR_MS), planned(jobs, right_ms, shard=0)
     told = carillon("--dry-run", "--json")
     assert (told.exit_code, told.stderr) == (0, "")
     move = {
         "job_id": wrong.job.id,
         "tenant": "acme",
-        "schedule": "0 9 1 12 * America/Vancouver",
+        "schedule": f"{yearly().expression} America/Vancouver",
         "was": format_instant(right_ms + HOUR_MS),
         "is": format_instant(right_ms),
     }
@@ -94,7 +110,7 @@ def test_b077_jobs_of_old_rules_are_moved(jobs: DynamoJobStore) -> None:
 
 def test_people_get_a_table(jobs: DynamoJobStore) -> None:
     """A line a job, old time and new; the counts and the version of the zone data on stderr."""
-    wrong = planned(jobs, next_december() + HOUR_MS)
+    wrong = planned(jobs, next_winter() + HOUR_MS)
     result = carillon("--dry-run")
     header, line = result.stdout.splitlines()
     assert header.split() == ["JOB", "TENANT", "SCHEDULE", "WAS", "IS"]
@@ -107,7 +123,7 @@ def test_people_get_a_table(jobs: DynamoJobStore) -> None:
 
 def test_what_is_left_is_told(jobs: DynamoJobStore) -> None:
     """A job with runs on their way is left: exit code 1 and what to do."""
-    right_ms, now_ms = next_december(), time.time_ns() // 1_000_000
+    right_ms, now_ms = next_winter(), time.time_ns() // 1_000_000
     left = planned(jobs, right_ms + HOUR_MS, planned_until=now_ms + HOUR_MS)
     result = carillon()
     assert (result.exit_code, result.stdout) == (1, "")
