@@ -131,7 +131,8 @@ class Worker:
         self.caller = HttpCaller(self.world.clock, POLICY, resolver=Resolver(), tls=lambda: context)
         self.world.secrets.add(TENANT, "sec_1", new_secret(bytes(32)), 0)
         records = RunRecords(self.world.jobs, self.world.runs, self.world.clock, self.world.meter, retention_ms=0)
-        self.execute = ExecuteRun(records, self.world.secrets, self.caller, self.world.ids, ExecutionTiming())
+        ports = (records, self.world.secrets, self.caller, self.world.ids)
+        self.execute = ExecuteRun(*ports, ExecutionTiming(), self.world.destinations)
         self._job_id = self._create_job(at.url(GOOD_PATH))
         self._at_ms = self.world.clock.now_ms()
 

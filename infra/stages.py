@@ -86,6 +86,18 @@ class Stage:
     allow_loopback_targets: bool = False
     """Whether `http` and loopback targets are accepted. True only where the whole stage runs on one machine."""
 
+    target_ports: tuple[int, ...] = (443, 8443)
+    """The ports that targets may have; with loopback targets all are allowed."""
+
+    target_networks: tuple[str, ...] = ()
+    """Networks (CIDR) that may be called beside public addresses: for a private stage, never with foreign tenants."""
+
+    target_names: tuple[str, ...] = ()
+    """Reserved last parts of host names (`internal`, `corp`) that may be called all the same: for a private stage."""
+
+    own_hosts: tuple[str, ...] = ()
+    """Further host names of this stage's API, beside the gateway's own: its custom domains. No target may be one."""
+
     secrets_kept_seconds: int = 300
     """How long functions keep a tenant's signing secrets in memory (0 to 300): so late may a rotation be known."""
 

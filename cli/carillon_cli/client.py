@@ -143,6 +143,18 @@ class Client:
         """Take a key out of force."""
         self._transport.send(Request("DELETE", f"/v1/keys/{_segment(key_id)}", repeatable=True))
 
+    def destinations(self) -> Page:
+        """Where the tenant lets its jobs call, oldest first."""
+        return self._page("/v1/destinations", {})
+
+    def add_destination(self, kind: str, name: str) -> JsonObject:
+        """Register a `host`, or a `suffix` with all below it; the one there is, if there is one."""
+        return self._post("/v1/destinations", {kind: name})
+
+    def remove_destination(self, destination_id: str) -> None:
+        """Remove a destination. Without the last one, jobs may call every host again."""
+        self._transport.send(Request("DELETE", f"/v1/destinations/{_segment(destination_id)}", repeatable=True))
+
     def signing_secrets(self) -> Page:
         """The secrets that sign, newest first, without their texts."""
         return self._page("/v1/signing-secrets", {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from aws_cdk import Stack
 from aws_cdk import aws_apigatewayv2 as apigatewayv2
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from constructs import Construct
@@ -32,22 +33,30 @@ ACCESS_LOG_FIELDS = {
 class Api(Construct):
     """One route for everything: the function knows paths, keys and refusals, so that each answer is problem+json."""
 
-    def __init__(self, scope: Construct, construct_id: str, stage: Stage, function: CarillonFunction) -> None:
+    def __init__(self, scope: Construct, construct_id: str, stage: Stage) -> None:
         super().__init__(scope, construct_id)
-        api = apigatewayv2.HttpApi(
-            self,
-            "HttpApi",
-            description=f"Carillon ({stage.name})",
-            create_default_stage=False,
-            default_integration=HttpLambdaIntegration("Function", function.function),
+        self._api = apigatewayv2.HttpApi(
+            self, "HttpApi", description=f"Carillon ({stage.name})", create_default_stage=False
         )
         acknowledge(
-            api,
+            self._api,
             "AwsSolutions-APIG4",
             "The api function checks the key of every request itself, so that refusals are problem+json as documented",
         )
-        self.url = api.api_endpoint
-        self._serve(api, stage)
+        self.url = self._api.api_endpoint
+        aws = Stack.of(self)
+        self.host = f"{self._api.api_id}.execute-api.{aws.region}.{aws.url_suffix}"
+        self._serve(self._api, stage)
+
+    def send_all_to(self, function: CarillonFunction) -> None:
+        """Let a function answer every request. It comes last: the functions are told the API's host name."""
+        apigatewayv2.HttpRoute(
+            self._api,
+            "DefaultRoute",
+            http_api=self._api,
+            route_key=apigatewayv2.HttpRouteKey.DEFAULT,
+            integration=HttpLambdaIntegration("Function", function.function),
+        )
 
     def _serve(self, api: apigatewayv2.HttpApi, stage: Stage) -> None:
         throttle = apigatewayv2.ThrottleSettings(rate_limit=stage.api_requests_per_second, burst_limit=stage.api_burst)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as event_sources
@@ -67,6 +67,7 @@ class Ground:
 
     storage: Storage
     queues: Queues
+    api_host: str
 
 
 class Functions(FunctionFactory):
@@ -78,6 +79,7 @@ class Functions(FunctionFactory):
         self._queues = ground.queues
         self._jobs, self._control = self._storage.jobs.table_arn, self._storage.control.table_arn
         self._tables = {"jobs_table": self._storage.jobs.table_name, "control_table": self._storage.control.table_name}
+        self._targets = _targets(stage, ground.api_host)
         self._queue_urls = {f"{work.name}_queue_url": work.queue.queue_url for work in self._queues.work}
         self.api = self._api()
         self.ticker = self._ticker()
@@ -114,7 +116,7 @@ class Functions(FunctionFactory):
                     secrets_kept_seconds=self.stage.secrets_kept_seconds,
                     shards=self.stage.shards,
                     retention_days=self.stage.retention_days,
-                    allow_loopback_targets=self.stage.allow_loopback_targets,
+                    **self._targets,
                 ),
                 memory_mb=512,
                 timeout_seconds=25,  # API Gateway gives up after 30
@@ -211,7 +213,7 @@ class Functions(FunctionFactory):
                     secrets_key_id=self._storage.secrets_key.key_id,
                     secrets_kept_seconds=self.stage.secrets_kept_seconds,
                     retention_days=self.stage.retention_days,
-                    allow_loopback_targets=self.stage.allow_loopback_targets,
+                    **self._targets,
                     lane=lane,
                     call_seconds_limit=SHORT_CALL_SECONDS if lane == "short" else LONG_CALL_SECONDS,
                     side_by_side=BATCH if lane == "short" else 1,
@@ -288,3 +290,14 @@ class Functions(FunctionFactory):
 
     def _index(self, name: str) -> str:
         return index_arn(self._storage.jobs, name)
+
+
+def _targets(stage: Stage, api_host: str) -> dict[str, Any]:
+    """What the functions that check targets are told of the stage's policy."""
+    return {
+        "allow_loopback_targets": stage.allow_loopback_targets,
+        "target_ports": tuple(map(str, stage.target_ports)),
+        "target_networks": stage.target_networks,
+        "target_names": stage.target_names,
+        "own_hosts": (api_host, *stage.own_hosts),
+    }

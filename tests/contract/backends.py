@@ -24,6 +24,7 @@ from carillon.adapters.dynamodb.api_keys import DynamoApiKeys
 from carillon.adapters.dynamodb.audit import DynamoAuditTrail
 from carillon.adapters.dynamodb.control import DynamoGroupLeases, DynamoShardLedger, DynamoTickLedger
 from carillon.adapters.dynamodb.database import Database
+from carillon.adapters.dynamodb.destinations import DynamoDestinations
 from carillon.adapters.dynamodb.due import DynamoDueIndex
 from carillon.adapters.dynamodb.fenced import Transport
 from carillon.adapters.dynamodb.jobs import DynamoJobStore
@@ -42,6 +43,7 @@ from carillon.adapters.memory.state import MemoryState
 from carillon.adapters.memory.tenants import (
     MemoryApiKeys,
     MemoryAuditTrail,
+    MemoryDestinations,
     MemoryQuarantine,
     MemorySigningSecrets,
     MemoryTenants,
@@ -53,6 +55,7 @@ from carillon.domain.planning import DueEntry
 from carillon.ports import (
     ApiKeys,
     AuditTrail,
+    DestinationStore,
     DispatchLimits,
     DueIndex,
     GroupLeases,
@@ -89,6 +92,7 @@ class Stores:
     quarantine: Quarantine
     secrets: SigningSecrets
     trail: AuditTrail
+    destinations: DestinationStore
     limits: DispatchLimits
     slots: SlotLedger
     state: MemoryState | None = None
@@ -137,6 +141,7 @@ def memory_stores() -> Stores:
         quarantine=MemoryQuarantine(state),
         secrets=MemorySigningSecrets(state),
         trail=MemoryAuditTrail(state),
+        destinations=MemoryDestinations(state),
         limits=MemoryDispatchLimits(state),
         slots=MemorySlotLedger(state),
         state=state,
@@ -202,6 +207,7 @@ class Endpoint:
             quarantine=DynamoQuarantine(database),
             secrets=KmsSigningSecrets(database, kms, key_id),
             trail=DynamoAuditTrail(database),
+            destinations=DynamoDestinations(database),
             limits=DynamoDispatchLimits(database),
             slots=DynamoSlotLedger(database),
             database=database,

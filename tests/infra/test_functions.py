@@ -31,12 +31,16 @@ LIBRARIES = {
 }
 
 
+API_HOST = "Api/HttpApi.execute-api.<AWS::Region>.<AWS::URLSuffix>"
+"""The gateway's name of the API, as the template puts it together."""
+
+
 def deployed_environment(template: Template, function: str) -> dict[str, str]:
     """A function's environment as it will be: queues by address, other resources by name."""
 
     def value(written: Any) -> str:
         place = template.place(written)
-        return f"https://sqs.test/{place}" if place.startswith("Queues/") else place
+        return f"https://sqs.test/{place}" if place.startswith("Queues/") else place.replace(API_HOST, "api.test")
 
     return {name: value(written) for name, written in template.function(function)["Environment"]["Variables"].items()}
 
@@ -67,6 +71,15 @@ def test_the_function_can_read_its_settings(template: Template, stage: Stage, fu
         "secrets_kept_seconds",
     ):
         assert getattr(read, name, getattr(stage, name)) == getattr(stage, name)
+
+
+@pytest.mark.parametrize("function", ["Api", "Worker", "LongWorker"])
+def test_what_checks_targets_knows_the_policy_of_the_stage(template: Template, stage: Stage, function: str) -> None:
+    """What may be called beside the usual, and that the API's own host may not be."""
+    read = loaded(template, function)
+    assert read.target_ports == tuple(str(port) for port in stage.target_ports)
+    assert (read.target_networks, read.target_names) == (stage.target_networks, stage.target_names)
+    assert read.own_hosts == ("api.test", *stage.own_hosts)
 
 
 @pytest.mark.parametrize("function", SETTINGS)

@@ -10,7 +10,7 @@ from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.queues import MemoryTickQueue
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
-from carillon.adapters.memory.tenants import MemoryQuarantine, MemorySigningSecrets
+from carillon.adapters.memory.tenants import MemoryDestinations, MemoryQuarantine, MemorySigningSecrets
 from carillon.application.bury_message import BuryMessage
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchRules
 from carillon.application.dispatch_group import DispatchGroup
@@ -100,6 +100,7 @@ class Machines:
             ticks=gate.port("ticks", MemoryTickLedger(state), ("begin", "extend", "end")),
             tick_queue=gate.port("tick_queue", self.tick_queue, ("send",)),
             secrets=gate.port("secrets", secrets, ("active",)),
+            destinations=MemoryDestinations(state),  # remembered by the real worker
         )
 
     def dispatcher(self, skew_ms: int, groups: int) -> Dispatcher:
@@ -127,7 +128,10 @@ class Machines:
         parts = (records, ports.secrets, Caller(world, clock), world.ids)
         bury = BuryMessage(records, self._quarantine)
         return Worker(
-            clock, ExecuteRun(*parts, SHORT), ExecuteRun(*parts, LONG), lambda delivery, _stop_by_ms: bury(delivery)
+            clock,
+            ExecuteRun(*parts, SHORT, ports.destinations),
+            ExecuteRun(*parts, LONG, ports.destinations),
+            lambda delivery, _stop_by_ms: bury(delivery),
         )
 
     def ticker(self, clock: SkewedClock, groups: int) -> ExtendTicks:

@@ -106,7 +106,13 @@ class ApiUnderTest:
     def build(self, **ports: Any) -> Callable[[Mapping[str, Any], object], dict[str, Any]]:
         """The API over this world's ports, or others in their place."""
         world = self.world
-        own = {"jobs": world.jobs, "runs": world.runs, "keys": world.keys, "shard_ledger": world.shards}
+        own = {
+            "jobs": world.jobs,
+            "runs": world.runs,
+            "keys": world.keys,
+            "shard_ledger": world.shards,
+            "destinations": world.destinations,
+        }
         own |= {"secrets": world.secrets, "trail": world.trail}
         edges = {"clock": world.clock, "ids": world.ids, "cursor_key": lambda: CURSOR_KEY}
         rules = {"policy": self.policy, "shards": 64, "retention_ms": RETENTION_MS}

@@ -28,6 +28,9 @@ class Context:
         return 90_000
 
 
+NO_ENTRIES = ("target_networks", "target_names", "own_hosts")
+
+
 def environment_of(
     function: str, *, jobs: str, control: str, urls: Mapping[str, str], key_id: str, **changes: Any
 ) -> dict[str, str]:
@@ -46,8 +49,9 @@ def environment_of(
     tables = {"jobs_table": jobs, "control_table": control, "secrets_key_id": key_id, "secrets_kept_seconds": 300}
     stage = {"stage": "test", "groups": 1, "shards": 2, "retention_days": 7}
     dispatching = {"look_ahead_seconds": 60, "batched_updates": False, "catch_up_rate": 100}
-    calling = {"lane": "short", "call_seconds_limit": 60, "side_by_side": 2, "allow_loopback_targets": True}
-    values = {**queues, **dead, **tables, **stage, **dispatching, **calling, **changes}
+    calling = {"lane": "short", "call_seconds_limit": 60, "side_by_side": 2}
+    targets = {"allow_loopback_targets": True, "target_ports": ("443",)} | dict.fromkeys(NO_ENTRIES, ())
+    values = {**queues, **dead, **tables, **stage, **dispatching, **calling, **targets, **changes}
     settings_type = SETTINGS[function]
     own = settings_type(**{each.name: values[each.name] for each in fields(settings_type)})
     return {"POWERTOOLS_METRICS_NAMESPACE": "Carillon", **settings.to_environ(own)}

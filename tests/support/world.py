@@ -17,7 +17,7 @@ from carillon.adapters.memory.queues import MemoryDelivery, MemoryWorkQueues
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
-from carillon.adapters.memory.tenants import MemoryQuarantine, MemorySigningSecrets
+from carillon.adapters.memory.tenants import MemoryDestinations, MemoryQuarantine, MemorySigningSecrets
 from carillon.application.bury_message import BuryMessage
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchCounts, DispatchRules
 from carillon.application.dispatch_group import DispatchGroup
@@ -145,6 +145,7 @@ class World:
         self.queues = MemoryWorkQueues(self.clock)
         self.leases = MemoryGroupLeases(self.state)
         self.caller = ScriptedCaller(self.clock)
+        self.destinations = MemoryDestinations(self.state)
         self.secrets = MemorySigningSecrets(self.state)
         for tenant in (TENANT, NEIGHBOUR):
             self.secrets.add(tenant, "sec_1", SECRET, START_MS)
@@ -179,7 +180,7 @@ class World:
 
     def worker(self) -> ExecuteRun:
         """A worker, as a new process would build it."""
-        return ExecuteRun(self.records(), self.secrets, self.caller, self.ids, ExecutionTiming())
+        return ExecuteRun(self.records(), self.secrets, self.caller, self.ids, ExecutionTiming(), self.destinations)
 
     def burier(self) -> BuryMessage:
         """The handler of dead letters."""

@@ -8,6 +8,7 @@ import pytest
 
 from carillon.adapters.memory.queues import MemoryDelivery, MemoryQueue
 from carillon.domain import editing
+from carillon.domain.destinations import ANYWHERE, Destination, DestinationKind
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Definition, HttpTarget, JobState, Lane, Priority
 from carillon.domain.messages import MessageKind, WorkMessage
@@ -460,3 +461,19 @@ def test_overlapping_runs_are_not_overlapping_attempts() -> None:
     job_id = world.create(Every(20_000, START_MS, end_ms=START_MS + 40_000))
     world.run_until(START_MS + 120_000)
     assert [(run.state, run.attempt) for run in world.history(job_id)] == [(RunState.SUCCEEDED, 1)] * 3
+
+
+def test_each_attempt_keeps_to_the_destinations_of_its_time() -> None:
+    """What the tenant has registered by then goes along with the request; the caller calls nothing else."""
+    world = World()
+    world.caller.script = [status(503)]
+    job_id = one_off(world)
+    world.run_until(DUE_MS)
+    registered = ANYWHERE.having(Destination(DestinationKind.HOST, "hooks.example.net", START_MS))
+    world.dispatch()
+    world.clock.set(DUE_MS)
+    world.work()
+    world.destinations.save(TENANT, registered)
+    world.run_until(DUE_MS + 10_000)
+    assert [request.destinations for request, _ in world.caller.calls] == [ANYWHERE, registered]
+    assert world.run_of(job_id, DUE_MS).state is RunState.SUCCEEDED

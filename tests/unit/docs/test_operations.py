@@ -46,6 +46,8 @@ def readers(name: str) -> set[str]:
 
 def shown(value: object) -> str:
     """A setting as the table writes it."""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
     words: dict[object, str] = {True: "yes", False: "no", None: "none"}
     return words[value] if value is None or isinstance(value, bool) else str(value)
 
@@ -118,6 +120,7 @@ def test_items_have_the_keys_that_are_listed() -> None:
         ("jobs", job, keys.plan_sk(0).replace("0", "<generation>")),
         ("control", keys.tenant_pk("<tenant>"), keys.TENANT_SK),
         ("control", *keys.tenants_key_key("<tenant>", "<key id>")),
+        ("control", *keys.destinations_key("<tenant>")),
         ("control", *keys.secret_key("<tenant>", "<secret id>")),
         ("control", keys.audit_pk("<tenant>"), "<event id>"),
         ("control", *keys.api_key_key("<key id>")),

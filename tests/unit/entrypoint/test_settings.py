@@ -15,6 +15,7 @@ DEAD_LETTERS = {
     f"{queue}_dead_letter_url": f"https://sqs.test/{queue}-dead" for queue in ("high", "normal", "low", "long")
 }
 TABLES = {"stage": "dev", "jobs_table": "jobs", "control_table": "control"}
+NETWORKS = "networks without loopback and link-local addresses with blanks between, or none"
 EXAMPLES: list[StageSettings] = [
     settings.ApiSettings(
         **TABLES,
@@ -23,6 +24,10 @@ EXAMPLES: list[StageSettings] = [
         shards=64,
         retention_days=30,
         allow_loopback_targets=False,
+        target_ports=("443",),
+        target_networks=(),
+        target_names=(),
+        own_hosts=("abc.execute-api.eu-west-1.amazonaws.com",),
     ),
     settings.TickerSettings(stage="dev", control_table="control", tick_queue_url="http://localhost/tick", groups=4),
     settings.DispatcherSettings(
@@ -42,6 +47,10 @@ EXAMPLES: list[StageSettings] = [
         secrets_kept_seconds=300,
         retention_days=30,
         allow_loopback_targets=True,
+        target_ports=("443", "8443"),
+        target_networks=("10.20.0.0/16", "fd12:3456::/32"),
+        target_names=("internal", "corp"),
+        own_hosts=("abc.execute-api.eu-west-1.amazonaws.com", "api.acme.com"),
         lane="long",
         call_seconds_limit=840,
         side_by_side=1,
@@ -95,6 +104,17 @@ def test_settings_cannot_change(example: StageSettings) -> None:
         ("lane", "fast", "short or long"),
         ("allow_loopback_targets", "1", "true or false"),
         ("allow_loopback_targets", "True", "true or false"),
+        ("target_ports", "", "ports with blanks between, or none"),
+        ("target_ports", "443,8443", "ports with blanks between, or none"),
+        ("target_networks", "10.0.0.0/8 127.0.0.0/8", NETWORKS),
+        ("target_networks", "169.254.169.254/32", NETWORKS),
+        ("target_networks", "0.0.0.0/0", NETWORKS),
+        ("target_networks", "::/0", NETWORKS),
+        ("target_networks", "fe80::/64", NETWORKS),
+        ("target_networks", "10.0.0.1/8", NETWORKS),
+        ("target_networks", "inside", NETWORKS),
+        ("target_names", "Internal", "host names with blanks between, or none"),
+        ("own_hosts", "https://api.acme.com", "host names with blanks between, or none"),
         ("high_queue_url", "high", "a text that starts with https:// or http://"),
     ],
 )

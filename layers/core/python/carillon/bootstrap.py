@@ -13,13 +13,14 @@ from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.system import SystemClock, SystemIds
 from carillon.adapters.throttles import Throttles
 from carillon.domain.instants import DAY_MS, SECOND_MS
-from carillon.domain.targets import HOSTED, TargetPolicy, development
+from carillon.domain.target_policy import TargetPolicy, of_stage
 from carillon.entrypoint.observability import EmbeddedMeter, Handler, observed
 from carillon.entrypoint.settings import (
     ApiSettings,
     DeadLettersSettings,
     DispatcherSettings,
     RetentionSettings,
+    TargetSettings,
     TickerSettings,
     WorkerSettings,
     load,
@@ -36,6 +37,7 @@ def api() -> Handler:
     from carillon.adapters.dynamodb.api_keys import DynamoApiKeys
     from carillon.adapters.dynamodb.audit import DynamoAuditTrail
     from carillon.adapters.dynamodb.control import DynamoShardLedger
+    from carillon.adapters.dynamodb.destinations import DynamoDestinations
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.dynamodb.stage_keys import DynamoCursorKey
@@ -55,12 +57,13 @@ def api() -> Handler:
             settings.secrets_key_id,
             kept_for_ms=settings.secrets_kept_seconds * SECOND_MS,
         ),
+        destinations=DynamoDestinations(database),
         trail=DynamoAuditTrail(database),
         shard_ledger=DynamoShardLedger(database),
         clock=process.clock,
         ids=process.ids,
         cursor_key=DynamoCursorKey(database, process.ids),
-        policy=_policy(allow_loopback=settings.allow_loopback_targets),
+        policy=_policy(settings),
         shards=settings.shards,
         retention_ms=settings.retention_days * DAY_MS,
     )
@@ -146,10 +149,12 @@ def dispatcher() -> Handler:
 
 def worker() -> Handler:
     """The functions that start runs and call targets: the same code for short and for long calls."""
+    from carillon.adapters.dynamodb.destinations import DynamoDestinations
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.http.caller import HttpCaller
     from carillon.adapters.kms import KmsSigningSecrets
+    from carillon.adapters.remembering import RememberingDestinations
     from carillon.application.execute_run import ExecuteRun, ExecutionTiming
     from carillon.application.run_records import RunRecords
 
@@ -171,13 +176,14 @@ def worker() -> Handler:
             settings.secrets_key_id,
             kept_for_ms=settings.secrets_kept_seconds * SECOND_MS,
         ),
-        caller=HttpCaller(process.clock, _policy(allow_loopback=settings.allow_loopback_targets)),
+        caller=HttpCaller(process.clock, _policy(settings)),
         ids=process.ids,
         timing=ExecutionTiming(
             visibility_ms=60_000 if is_long else 120_000,
             call_limit_ms=settings.call_seconds_limit * 1000,
             hide_first=is_long,
         ),
+        destinations=RememberingDestinations(DynamoDestinations(database), process.clock),
     )
     urls = (settings.high_queue_url, settings.normal_queue_url, settings.low_queue_url, settings.long_queue_url)
     return process.batches(execute, process.client("sqs"), urls, side_by_side=settings.side_by_side)
@@ -262,5 +268,11 @@ class _Process:
         return observed(handler, self.meter)
 
 
-def _policy(*, allow_loopback: bool) -> TargetPolicy:
-    return development() if allow_loopback else HOSTED
+def _policy(settings: TargetSettings) -> TargetPolicy:
+    return of_stage(
+        allow_loopback=settings.allow_loopback_targets,
+        ports=[int(port) for port in settings.target_ports],
+        networks=settings.target_networks,
+        names=settings.target_names,
+        own_hosts=settings.own_hosts,
+    )

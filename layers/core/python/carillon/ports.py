@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from carillon.domain.audit import AuditEvent
+from carillon.domain.destinations import Destinations
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Definition, Job, JobState, Lane, Priority
 from carillon.domain.messages import Tick, WorkMessage
@@ -577,6 +578,22 @@ class DispatchLimits(Protocol):
 
     def set(self, tenant: str, limit: DispatchLimit | None) -> None:
         """Give a tenant a limit in place of the one it has, or none."""
+        ...
+
+
+class DestinationStore(Protocol):
+    """Where tenants let their jobs call."""
+
+    def of(self, tenant: str) -> Destinations:
+        """What a tenant has registered; none if nothing.
+
+        Raises:
+            UnreadableItemError: what is stored is damaged.
+        """
+        ...
+
+    def save(self, tenant: str, destinations: Destinations) -> bool:
+        """Store them if the stored ones are those of the `rev` before. A repeat of the same write succeeds."""
         ...
 
 

@@ -14,6 +14,7 @@ import trustme
 from carillon.adapters.http.caller import HttpCaller
 from carillon.adapters.http.dialling import default_tls
 from carillon.adapters.http.resolving import Resolver
+from carillon.domain.destinations import ANYWHERE, Destinations
 from carillon.domain.outcomes import CallRequest, Outcome
 from carillon.domain.targets import TargetPolicy
 
@@ -207,9 +208,10 @@ class Calls:
         within_ms: int = 30_000,
         beat: Callable[[], bool] = lambda: True,
         beat_every_ms: int = 20_000,
+        destinations: Destinations = ANYWHERE,
     ) -> Outcome:
         """Make one call."""
-        request = CallRequest(method, url, headers, body)
+        request = CallRequest(method, url, headers, body, destinations)
         return self.caller.call(request, deadline_ms=NOW_MS + within_ms, beat=beat, beat_every_ms=beat_every_ms)
 
 

@@ -12,6 +12,7 @@ from carillon.adapters.http import dialling, resolving
 from carillon.adapters.http.budget import Budget, CallFailedError
 from carillon.adapters.http.dialling import check_peer
 from carillon.adapters.http.resolving import Lookups, SystemResolver
+from carillon.domain.destinations import ANYWHERE, Destination, DestinationKind
 from carillon.domain.outcomes import Failure
 from carillon.domain.targets import HOSTED, TargetPolicy, development
 
@@ -78,6 +79,18 @@ def test_b226_a_url_that_is_no_longer_allowed_is_blocked(make_calls: MakeCalls, 
     call = make_calls(policy=HOSTED)
     assert call(url).failure is Failure.TARGET_BLOCKED
     assert call.resolver.asked == []
+
+
+def test_a_host_that_is_no_destination_of_the_tenant_is_blocked(
+    serve: Serve, make_calls: MakeCalls, answering: Callable[[bytes], Script]
+) -> None:
+    """Its name is not even asked for; a destination is called, on any port that the stage allows."""
+    server, call = serve(answering(OK)), make_calls()
+    only = ANYWHERE.having(Destination(DestinationKind.SUFFIX, "acme.com", 1))
+    hosts = ["evil.com", "evilacme.com", "localhost", "hooks.acme.com"]
+    outcomes = [call(f"http://{host}:{server.port}/", destinations=only) for host in hosts]
+    assert [outcome.status or outcome.failure for outcome in outcomes] == [*[Failure.TARGET_BLOCKED] * 3, 200]
+    assert call.resolver.asked == ["hooks.acme.com"]
 
 
 def test_b227_blocked_refused_and_silent_inside_look_the_same(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from carillon.domain.target_policy import of_stage
 from carillon.domain.targets import HOSTED, TargetAddress, TargetPolicy, TargetRefused, development, parse_target_url
 
 ALLOWED = [
@@ -248,3 +249,44 @@ def test_an_operator_can_widen_the_policy() -> None:
     """Schemes, ports and reserved names are data: a private stage may call plain http on its own suffix."""
     policy = TargetPolicy(schemes=frozenset({"http", "https"}), ports=frozenset({8080}), reserved_names=frozenset())
     assert parse_target_url("http://billing.internal:8080/", policy).host == "billing.internal"
+
+
+PRIVATE = of_stage(
+    ports=(443, 9443),
+    networks=("10.20.0.0/16",),
+    names=("internal",),
+    own_hosts=("abc.execute-api.eu-west-1.amazonaws.com", "API.acme.com."),
+)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://billing.internal:9443/", "https://ip-10-0-0-1.ec2.internal/", "https://a.com/"]
+)
+def test_a_private_stage_calls_what_its_operator_has_opened(url: str) -> None:
+    """Ports and names that are reserved elsewhere, beside what every stage calls."""
+    assert parse_target_url(url, PRIVATE).path_and_query == "/"
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("https://abc.execute-api.eu-west-1.amazonaws.com/v1/jobs", "own_host"),
+        ("https://api.acme.com/v1/jobs", "own_host"),
+        ("https://localhost/", "reserved_name"),
+        ("https://wiki.corp/", "reserved_name"),
+        ("https://a.com:8443/", "bad_port"),
+        ("http://billing.internal/", "bad_scheme"),
+        ("https://10.20.0.1/", "numeric_host"),
+    ],
+)
+def test_a_private_stage_calls_nothing_else(url: str, code: str) -> None:
+    """Least of all itself, by the gateway's own name or by another."""
+    with pytest.raises(TargetRefused) as refused:
+        parse_target_url(url, PRIVATE)
+    assert refused.value.code == code
+
+
+def test_a_stage_without_settings_has_the_hosted_policy() -> None:
+    """Nothing is opened by not being mentioned, and a developer's stage is `development`."""
+    assert of_stage() == HOSTED
+    assert of_stage(allow_loopback=True, ports=(443,)) == development()

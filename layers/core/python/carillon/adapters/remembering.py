@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from carillon.domain.destinations import ANYWHERE, Destinations
 from carillon.domain.tenancy import DispatchLimit
-from carillon.ports import Clock, DispatchLimits, ShardLedger
+from carillon.ports import Clock, DestinationStore, DispatchLimits, ShardLedger
 
 
 class RememberingShardLedger:
@@ -56,3 +57,32 @@ class RememberingDispatchLimits:
         """Give a tenant a limit in place of the one it has, or none."""
         self._limits.set(tenant, limit)
         self._asked_at = -self._for_ms
+
+
+class RememberingDestinations:
+    """Destinations that are asked for again only every so often: a worker calls for many runs of a tenant in a row."""
+
+    MOST_KEPT = 1_024
+
+    def __init__(self, store: DestinationStore, clock: Clock, for_ms: int = 60_000) -> None:
+        self._store = store
+        self._clock = clock
+        self._for_ms = for_ms
+        self._known: dict[str, tuple[Destinations, int]] = {}
+
+    def of(self, tenant: str) -> Destinations:
+        """What the tenant had registered at most so long ago."""
+        now_ms = self._clock.now_ms()
+        known, read_at = self._known.get(tenant, (ANYWHERE, -self._for_ms))
+        if 0 <= now_ms - read_at < self._for_ms:
+            return known
+        found = self._store.of(tenant)
+        if len(self._known) >= self.MOST_KEPT:
+            self._known.clear()
+        self._known[tenant] = (found, now_ms)
+        return found
+
+    def save(self, tenant: str, destinations: Destinations) -> bool:
+        """Store them, and ask again the next time."""
+        self._known.pop(tenant, None)
+        return self._store.save(tenant, destinations)

@@ -8,7 +8,6 @@ Where it may die, and who repairs it:
 """
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from carillon.application.pause_gone import pause_gone
@@ -17,12 +16,22 @@ from carillon.domain.admission import RUN_CANCELLED, Contested, Drop, End, Start
 from carillon.domain.callbacks import callback
 from carillon.domain.job import Definition
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
-from carillon.domain.outcomes import TARGET_GONE, Outcome, Verdict, classify, error_code
+from carillon.domain.outcomes import TARGET_GONE, CallRequest, Outcome, Verdict, classify, error_code
 from carillon.domain.planning import due_time
 from carillon.domain.retry import GiveUp, decide_retry
 from carillon.domain.retry_after import parse_retry_after
 from carillon.domain.run import Attempt, Run, RunState, finished_attempt, heartbeat, started, waiting
-from carillon.ports import Caller, Delivery, Ids, Refused, Saved, SigningSecrets, UnavailableError, UnreadableItemError
+from carillon.ports import (
+    Caller,
+    Delivery,
+    DestinationStore,
+    Ids,
+    Refused,
+    Saved,
+    SigningSecrets,
+    UnavailableError,
+    UnreadableItemError,
+)
 
 logger = logging.getLogger("carillon")
 
@@ -55,6 +64,7 @@ class ExecuteRun:
     caller: Caller
     ids: Ids
     timing: ExecutionTiming
+    destinations: DestinationStore
 
     def __call__(self, delivery: Delivery, stop_by_ms: int) -> bool:
         """Handle one message; returns whether it may be deleted.
@@ -137,6 +147,7 @@ class ExecuteRun:
         if not secrets:
             written = self.records.end(run, End(RunState.DEAD_LETTERED, "no_signing_secret"))
             return DONE if isinstance(written, Saved) else self.records.settle(written, definition, delivery)
+        destinations = self.destinations.of(run.tenant)
         begun = self.records.save(
             started(
                 run,
@@ -151,13 +162,14 @@ class ExecuteRun:
             return self.records.settle(begun, definition, delivery)
         if run.attempt == 0 and begun.run.lateness_ms is not None:
             self.records.meter.observe_ms("lateness_ms", begun.run.lateness_ms)
-        return self._call(begun.run, definition, secrets, delivery)
-
-    def _call(self, run: Run, definition: Definition, secrets: Sequence[str], delivery: Delivery) -> bool:
         now_ms = self.records.clock.now_ms()
+        request = callback(begun.run, definition.spec, secrets, destinations, now_ms)
+        return self._call(begun.run, definition, request, delivery, now_ms)
+
+    def _call(self, run: Run, definition: Definition, request: CallRequest, delivery: Delivery, now_ms: int) -> bool:
         pulse = _Pulse(run, self, delivery)
         outcome = self.caller.call(
-            callback(run, definition.spec, secrets, now_ms),
+            request,
             deadline_ms=now_ms + self._timeout_ms(definition),
             beat=pulse.beat,
             beat_every_ms=self.timing.beat_ms,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from carillon import __version__
+from carillon.domain.destinations import Destinations
 from carillon.domain.instants import format_instant
 from carillon.domain.job import JobSpec
 from carillon.domain.outcomes import CallRequest
@@ -10,13 +11,14 @@ from carillon.domain.run import Run
 from carillon.domain.signing import sign
 
 
-def callback(run: Run, spec: JobSpec, secrets: Sequence[str], now_ms: int) -> CallRequest:
+def callback(run: Run, spec: JobSpec, secrets: Sequence[str], destinations: Destinations, now_ms: int) -> CallRequest:
     """The request of a run's current attempt.
 
     Args:
         run: the run as started: its attempt number is the fencing token.
         spec: the newest definition of the job.
         secrets: the tenant's live signing secrets, newest first; at least one.
+        destinations: where the tenant lets its jobs call.
         now_ms: the instant of sending, epoch ms: each attempt is signed anew.
     """
     body = spec.payload
@@ -34,4 +36,4 @@ def callback(run: Run, spec: JobSpec, secrets: Sequence[str], now_ms: int) -> Ca
     ]
     if body is not None and not any(name.lower() == "content-type" for name, _ in spec.target.headers):
         headers.append(("Content-Type", "application/json"))
-    return CallRequest(spec.target.method, spec.target.url, tuple(headers), body)
+    return CallRequest(spec.target.method, spec.target.url, tuple(headers), body, destinations)

@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from carillon.domain.destinations import ANYWHERE, Destinations
+
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"})
 MOST_EXCERPT_BYTES = 4 * 1024
 MOST_KEPT_VALUE_CHARACTERS = 1024
@@ -56,12 +58,14 @@ class CallRequest:
         headers: (name, value) pairs in ASCII. Host, Content-Length and whatever else frames the message are the
             caller's business and are refused here.
         body: the bytes to send, or None for no body.
+        destinations: where the tenant lets its jobs call.
     """
 
     method: str
     url: str
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
+    destinations: Destinations = ANYWHERE
 
 
 @dataclass(frozen=True, slots=True)

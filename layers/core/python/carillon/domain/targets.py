@@ -6,9 +6,10 @@ once at creation and again before each attempt, and the parts found here are wha
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import AddressValueError, IPv4Address
 
+from carillon.domain.destinations import ANYWHERE
 from carillon.domain.target_policy import HOSTED, TargetPolicy, development
 
 __all__ = ["HOSTED", "TargetAddress", "TargetPolicy", "TargetRefused", "development", "parse_target_url"]
@@ -20,7 +21,8 @@ _FORBIDDEN = frozenset('\\"<>^`{|}')
 _URL = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?P<query>\?[^#]*)?", re.ASCII
 )
-_AUTHORITY = re.compile(r"(?P<host>[A-Za-z0-9._-]+)(?P<colon>:(?P<port>[0-9]{0,6}))?", re.ASCII)
+_HOST = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
+_AUTHORITY = re.compile(rf"(?P<host>{_HOST.pattern})(?P<colon>:(?P<port>[0-9]{{0,6}}))?", re.ASCII)
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 _DEFAULT_PORTS = {"https": 443, "http": 80}
@@ -80,7 +82,20 @@ def parse_target_url(url: str, policy: TargetPolicy = HOSTED) -> TargetAddress:
     address = TargetAddress(scheme, _host(host), _port(port_text, scheme), _path_and_query(match))
     _check_host(address, policy)
     _check_transport(address, policy)
+    if not policy.destinations.admits(address.host):
+        raise TargetRefused("not_a_destination", "the host is none of the destinations that the tenant has registered")
     return address
+
+
+def read_host(text: str, policy: TargetPolicy = HOSTED) -> str:
+    """A host name as it stands in destinations: one that a target could have, in lower case, without a trailing dot.
+
+    Raises:
+        TargetRefused: no target could have this host.
+    """
+    if not _HOST.fullmatch(text):
+        raise TargetRefused("bad_host", "expected a host name and nothing else; send it as punycode")
+    return parse_target_url(f"https://{text}/", replace(policy, destinations=ANYWHERE)).host
 
 
 def _check_characters(url: str) -> None:

@@ -12,6 +12,7 @@ from carillon.application.api_keys import CreateKey, KeyMaker, ListKeys, RevokeK
 from carillon.application.authenticate import Authenticate
 from carillon.application.cancel_run import CancelRun
 from carillon.application.create_job import CreateJob, ShardCount
+from carillon.application.destinations import EditDestinations
 from carillon.application.edit_job import EditJob
 from carillon.application.read_audit import ListAuditEvents
 from carillon.application.read_jobs import GetJob, ListJobs
@@ -25,6 +26,7 @@ from carillon.domain.zones import zone_data_version
 from carillon.entrypoint import problems
 from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.dead_letter_handlers import DeadLetterHandlers
+from carillon.entrypoint.destination_handlers import DestinationHandlers
 from carillon.entrypoint.http_request import (
     Answer,
     Event,
@@ -39,7 +41,17 @@ from carillon.entrypoint.problems import FieldError, Refusal, invalid
 from carillon.entrypoint.routing import Route, find_route, not_built
 from carillon.entrypoint.run_handlers import RunHandlers
 from carillon.entrypoint.tenant_handlers import TenantHandlers
-from carillon.ports import ApiKeys, AuditTrail, Clock, Ids, JobStore, RunStore, ShardLedger, SigningSecrets
+from carillon.ports import (
+    ApiKeys,
+    AuditTrail,
+    Clock,
+    DestinationStore,
+    Ids,
+    JobStore,
+    RunStore,
+    ShardLedger,
+    SigningSecrets,
+)
 
 logger = logging.getLogger("carillon")
 
@@ -57,6 +69,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     runs: RunStore,
     keys: ApiKeys,
     secrets: SigningSecrets,
+    destinations: DestinationStore,
     trail: AuditTrail,
     shard_ledger: ShardLedger,
     clock: Clock,
@@ -73,6 +86,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         runs: the run store.
         keys: the tenants' API keys.
         secrets: the tenants' signing secrets.
+        destinations: where tenants let their jobs call.
         trail: where audit events are kept.
         shard_ledger: learns of our shard count before the first job is created.
         clock: the present.
@@ -91,7 +105,9 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         TriggerRun(jobs, runs, ids, retention_ms),
         cursors,
         policy,
+        destinations,
     )
+    of_destinations = DestinationHandlers(EditDestinations(destinations), policy)
     of_runs = RunHandlers(GetRun(runs), ListRuns(jobs, runs), cursors)
     dead, redrive = ListDeadLetters(runs), RedriveRun(jobs, runs, retention_ms)
     of_dead = DeadLetterHandlers(CancelRun(runs, retention_ms), redrive, dead, RedriveMany(dead, redrive), cursors)
@@ -104,7 +120,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     )
     maker = KeyMaker(ids)
     of_keys = KeyHandlers(ListKeys(keys), CreateKey(keys, maker), RotateKey(keys, maker), RevokeKey(keys, maker))
-    return _Front(_routes(of_jobs, of_runs, of_dead, of_tenants, of_keys), Authenticate(keys), clock)
+    return _Front(_routes(of_jobs, of_runs, of_dead, of_tenants, of_keys, of_destinations), Authenticate(keys), clock)
 
 
 def _routes(
@@ -113,6 +129,7 @@ def _routes(
     of_dead: DeadLetterHandlers,
     of_tenants: TenantHandlers,
     of_keys: KeyHandlers,
+    of_destinations: DestinationHandlers,
 ) -> tuple[Route[Handle], ...]:
     return (
         Route("POST", "/v1/jobs", "jobs:write", of_jobs.create_job),
@@ -134,6 +151,9 @@ def _routes(
         Route("POST", "/v1/keys", "keys:manage", of_keys.create_key),
         Route("POST", "/v1/keys/{key_id}/rotate", "keys:manage", of_keys.rotate_key),
         Route("DELETE", "/v1/keys/{key_id}", "keys:manage", of_keys.revoke_key),
+        Route("GET", "/v1/destinations", "admin", of_destinations.list_destinations),
+        Route("POST", "/v1/destinations", "admin", of_destinations.register),
+        Route("DELETE", "/v1/destinations/{destination_id}", "admin", of_destinations.remove),
         Route("GET", "/v1/signing-secrets", "secrets:manage", of_tenants.list_secrets),
         Route("POST", "/v1/signing-secrets/rotate", "secrets:manage", of_tenants.rotate_secret),
         Route("POST", "/v1/signing-secrets/{secret_id}/reveal", "secrets:manage", of_tenants.reveal_secret),

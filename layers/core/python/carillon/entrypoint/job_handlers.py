@@ -21,6 +21,7 @@ from carillon.entrypoint.json_text import read_object
 from carillon.entrypoint.pages import answer_page, bad_parameter, choice, read_page, single
 from carillon.entrypoint.preconditions import etag_of, revisions_required, revisions_wanted
 from carillon.entrypoint.views import text_of_job, view_of_job, view_of_run
+from carillon.ports import DestinationStore
 
 # ruff: noqa: PLC0415 - the validator of documents is half of a cold import, and reading needs none
 
@@ -38,6 +39,7 @@ class JobHandlers:
     trigger: TriggerRun
     cursors: Cursors
     policy: TargetPolicy
+    destinations: DestinationStore
 
     def create_job(self, request: Request) -> Answer:
         """POST /v1/jobs."""
@@ -45,7 +47,7 @@ class JobHandlers:
 
         refuse_idempotency_key(request)
         require_json(request)
-        new = read_job(read_object(request.body, opaque={"payload"}), self.policy, request.now_ms)
+        new = read_job(read_object(request.body, opaque={"payload"}), self._policy(request), request.now_ms)
         definition = self.create(request.tenant, new, request.now_ms)
         location = request.path("v1", "jobs", definition.job.id)
         return Answer(201, text_of_job(definition), {"Location": location, "ETag": etag_of(definition)})
@@ -75,8 +77,10 @@ class JobHandlers:
         require_merge_patch(request)
         sent = read_object(request.body, opaque={"payload"})
 
+        policy = self._policy(request)
+
         def patch(seen: Definition, at: Moment) -> Edited:
-            return redefine(seen, read_patch(seen, sent, self.policy, at.now_ms), at)
+            return redefine(seen, read_patch(seen, sent, policy, at.now_ms), at)
 
         return _shown(self._edited(request, patch, only))
 
@@ -98,6 +102,10 @@ class JobHandlers:
         refuse_options(request)
         run = self.trigger(request.tenant, request.path_values["job_id"], request.now_ms)
         return Answer(202, json.dumps(view_of_run(run)), {"Location": request.path("v1", "runs", run.key.run_id)})
+
+    def _policy(self, request: Request) -> TargetPolicy:
+        """What the stage and the tenant itself allow."""
+        return self.policy.narrowed_to(self.destinations.of(request.tenant))
 
     def _edited(self, request: Request, edit: Edit, only_revisions: Collection[int] | None) -> Definition:
         return self.edit(request.tenant, request.path_values["job_id"], request.now_ms, edit, only_revisions)

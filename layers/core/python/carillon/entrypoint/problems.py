@@ -19,11 +19,13 @@ from carillon.application.api_keys import (
 )
 from carillon.application.cancel_run import RunEndedError
 from carillon.application.create_job import NoOccurrenceError
+from carillon.application.destinations import DestinationNotFoundError, TooManyDestinationsError
 from carillon.application.edit_job import RevisionMismatchError
 from carillon.application.read_jobs import JobNotFoundError
 from carillon.application.read_runs import RunNotFoundError
 from carillon.application.redrive import NotRedrivableError
 from carillon.application.signing_secrets import SecretNotFoundError
+from carillon.domain.destinations import MOST_DESTINATIONS
 from carillon.domain.editing import JobFinishedError
 from carillon.domain.instants import format_instant
 from carillon.domain.revisions import TooManyEditsError
@@ -202,6 +204,10 @@ def _too_many_edits(error: TooManyEditsError) -> Refusal:
     )
 
 
+def _too_many_destinations(_: object) -> Refusal:
+    return invalid([FieldError("pointer", "", "out_of_range", f"at most {MOST_DESTINATIONS} destinations are allowed")])
+
+
 def _unavailable(_: object) -> Refusal:
     return Refusal(
         "unavailable",
@@ -215,6 +221,8 @@ _ANSWERS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
     JsonError: _malformed,
     BadCursorError: _bad_cursor,
     JobNotFoundError: _not_found,
+    DestinationNotFoundError: _not_found,
+    TooManyDestinationsError: _too_many_destinations,
     RunNotFoundError: _not_found,
     NameTakenError: _name_taken,
     NoOccurrenceError: _no_occurrence,

@@ -71,8 +71,6 @@ _NOT_BUILT = (
     ("POST", "/v1/payloads", "jobs:write"),
     ("POST", "/v1/runs/{run_id}/heartbeat", None),
     ("POST", "/v1/runs/{run_id}/complete", None),
-    ("GET", "/v1/destinations", "admin"),
-    ("POST", "/v1/destinations", "admin"),
     ("GET", "/v1/limits", "jobs:read"),
     ("GET", "/v1/stats", "jobs:read"),
     ("GET", "/v1/openapi.json", None),

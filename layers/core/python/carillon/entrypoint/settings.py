@@ -6,11 +6,14 @@ the same types (`to_environ`) as the functions read (`load`), so a field cannot 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from carillon.domain.target_policy import may_be_opened
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 PREFIX = "CARILLON_"
 
@@ -36,10 +39,24 @@ class Starts:
     allowed: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Listed:
+    """What each entry of a list has to be, and the words for it. The variable holds the entries with blanks between."""
+
+    entry: str
+    is_allowed: Callable[[str], object]
+
+
 Url = Annotated[str, Starts(("https://", "http://"))]
 Shards = Annotated[int, Between(1, 4096)]
 Groups = Annotated[int, Between(1, 256)]
 Days = Annotated[int, Between(1, 3650)]
+Ports = Annotated[tuple[str, ...], Listed("ports", re.compile("[1-9][0-9]{0,4}", re.ASCII).fullmatch)]
+Networks = Annotated[tuple[str, ...], Listed("networks without loopback and link-local addresses", may_be_opened)]
+Names = Annotated[tuple[str, ...], Listed("host names", re.compile("[a-z0-9-]+([.][a-z0-9-]+)*", re.ASCII).fullmatch)]
+
+NO_ENTRIES = "none"
+"""What a variable says whose list is empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +130,18 @@ class TargetSettings:
 
     allow_loopback_targets: bool
     """Whether `http` and loopback targets are accepted. For development only; false in every AWS stage."""
+
+    target_ports: Ports
+    """The ports that targets may have; with loopback targets all are allowed."""
+
+    target_networks: Networks
+    """Networks in CIDR form that may be called beside public addresses: for a private stage."""
+
+    target_names: Names
+    """Reserved last parts of host names (`internal`, `corp`) that may be called all the same: for a private stage."""
+
+    own_hosts: Names
+    """Host names of this stage's own API, which no target may be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,6 +288,8 @@ def _read(name: str, hint: Any, environ: Mapping[str, str]) -> Any:
 
 
 def _written(value: object) -> str:
+    if isinstance(value, tuple):
+        return " ".join(value) or NO_ENTRIES
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -276,6 +307,8 @@ def _allowed(hint: Any) -> str:
         return "true or false"
     if isinstance(constraint, Between):
         return f"a whole number from {constraint.low} to {constraint.high}"
+    if isinstance(constraint, Listed):
+        return f"{constraint.entry} with blanks between, or {NO_ENTRIES}"
     if isinstance(constraint, Starts):
         return f"a text that starts with {' or '.join(constraint.allowed)}"
     if get_origin(plain) is Literal:
@@ -289,6 +322,8 @@ def _parsed(hint: Any, text: str) -> Any:
         return _whole_number(text, constraint)
     if plain is bool:
         return {"true": True, "false": False}[_one_of(text, ("true", "false"))]
+    if isinstance(constraint, Listed):
+        return _entries(text, constraint)
     if isinstance(constraint, Starts):
         return _beginning(text, constraint)
     if get_origin(plain) is Literal:
@@ -306,6 +341,13 @@ def _one_of(text: str, allowed: tuple[str, ...]) -> str:
     if text not in allowed:
         raise ValueError(text)
     return text
+
+
+def _entries(text: str, listed: Listed) -> tuple[str, ...]:
+    entries = () if text == NO_ENTRIES else tuple(text.split(" "))
+    if not all(map(listed.is_allowed, entries)):
+        raise ValueError(text)
+    return entries
 
 
 def _beginning(text: str, starts: Starts) -> str:

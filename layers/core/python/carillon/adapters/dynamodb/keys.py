@@ -87,6 +87,7 @@ CHANGES: Final = "changes"
 BODY: Final = "body"
 KEPT_AT: Final = "kept_at"
 SEALED: Final = "sealed"
+DESTINATIONS: Final = "destinations"
 RATE_MILLI: Final = "rate_milli"
 BURST: Final = "burst"
 CALENDAR: Final = "calendar"
@@ -141,6 +142,7 @@ def run_name_in(sk: str) -> str | None:
 # ------------------------------------------------------------------------------------------------------- control table
 
 TENANT_SK: Final = "TENANT"
+DESTINATIONS_SK: Final = "DESTINATIONS"
 KEY_SK: Final = "KEY"
 LEASE_SK: Final = "LEASE"
 KEY_PREFIX: Final = "KEY#"
@@ -169,6 +171,11 @@ def tenants_key_key(tenant: str, key_id: str) -> tuple[str, str]:
 def audit_pk(tenant: str) -> str:
     """The partition of a tenant's audit events, whose sort keys are their ids."""
     return f"AUDIT#{tenant}"
+
+
+def destinations_key(tenant: str) -> tuple[str, str]:
+    """The key of the item that holds a tenant's destinations."""
+    return tenant_pk(tenant), DESTINATIONS_SK
 
 
 def api_key_key(key_id: str) -> tuple[str, str]:

@@ -74,7 +74,7 @@ class HttpCaller:
         if request.method not in METHODS or not all(is_sendable(name, value) for name, value in request.headers):
             raise CallFailedError(Failure.TARGET_BLOCKED)
         try:
-            return parse_target_url(request.url, self._policy)
+            return parse_target_url(request.url, self._policy.narrowed_to(request.destinations))
         except TargetRefused as error:
             raise CallFailedError(Failure.TARGET_BLOCKED) from error
 

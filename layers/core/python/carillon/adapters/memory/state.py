@@ -6,6 +6,7 @@ from threading import RLock
 
 from carillon.adapters.store_rules import due_job, due_run
 from carillon.domain.audit import AuditEvent
+from carillon.domain.destinations import Destinations
 from carillon.domain.job import Job, JobSpec
 from carillon.domain.planning import DueEntry, DueJob, DueRun, UnreadableEntry
 from carillon.domain.run import Run
@@ -66,6 +67,7 @@ class MemoryState:
     ticks: TickRange = field(default_factory=TickRange)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     api_keys: dict[str, ApiKey] = field(default_factory=dict)
+    destinations: dict[str, Destinations] = field(default_factory=dict)
     secrets: defaultdict[str, dict[str, tuple[SigningSecret, str]]] = field(default_factory=lambda: defaultdict(dict))
     audit: defaultdict[str, dict[str, AuditEvent]] = field(default_factory=lambda: defaultdict(dict))
     limits: dict[str, DispatchLimit] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from carillon.adapters.memory.state import MemoryState, SetAside
 from carillon.domain.audit import AuditEvent
+from carillon.domain.destinations import ANYWHERE, Destinations
 from carillon.domain.secrets import Rotation, SigningSecret, signing
 from carillon.domain.tenancy import ApiKey, Tenant
 from carillon.ports import AuditPage
@@ -139,6 +140,26 @@ class MemoryAuditTrail:
             found = sorted((key for key in events if before is None or key < before), reverse=True)
             page = tuple(events[key] for key in found[:limit])
             return AuditPage(page, found[limit - 1] if len(found) > limit else None)
+
+
+class MemoryDestinations:
+    """Where tenants let their jobs call."""
+
+    def __init__(self, state: MemoryState) -> None:
+        self._state = state
+
+    def of(self, tenant: str) -> Destinations:
+        """What a tenant has registered."""
+        return self._state.destinations.get(tenant, ANYWHERE)
+
+    def save(self, tenant: str, destinations: Destinations) -> bool:
+        """Store them if the stored ones are those of the `rev` before. A repeat of the same write succeeds."""
+        with self._state.lock:
+            stored = self.of(tenant)
+            if stored.rev == destinations.rev - 1:
+                self._state.destinations[tenant] = destinations
+                return True
+            return stored == destinations
 
 
 class MemoryQuarantine:

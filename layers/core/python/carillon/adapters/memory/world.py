@@ -13,6 +13,7 @@ from carillon.adapters.memory.state import MemoryState
 from carillon.adapters.memory.tenants import (
     MemoryApiKeys,
     MemoryAuditTrail,
+    MemoryDestinations,
     MemoryQuarantine,
     MemorySigningSecrets,
     MemoryTenants,
@@ -43,6 +44,7 @@ class MemoryWorld:
     limits: MemoryDispatchLimits = field(init=False)
     slots: MemorySlotLedger = field(init=False)
     quarantine: MemoryQuarantine = field(init=False)
+    destinations: MemoryDestinations = field(init=False)
 
     def __post_init__(self) -> None:
         self.state = MemoryState(self.clock)
@@ -62,3 +64,4 @@ class MemoryWorld:
         self.limits = MemoryDispatchLimits(self.state)
         self.slots = MemorySlotLedger(self.state)
         self.quarantine = MemoryQuarantine(self.state)
+        self.destinations = MemoryDestinations(self.state)
