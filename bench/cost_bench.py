@@ -39,6 +39,7 @@ from carillon.adapters.memory.edges import MemoryClock
 from carillon.adapters.system import SystemIds
 from carillon.application.create_tenant import CreateTenant
 from carillon.domain.messages import Tick
+from carillon.domain.tenancy import DispatchLimit
 from carillon_cli.dev.receiver import Answer, Receiver
 from tests.contract.backends import Endpoint, a_session, local_aws
 from tests.support.api import event_of
@@ -49,6 +50,9 @@ LEASE_SHARE = {"wru": 0.05}
 """What taking and giving up the lease of a group adds to each run of a dispatch: no target is meant to count it."""
 
 SECOND_MS, MINUTE_MS, HOUR_MS = 1_000, 60_000, 3_600_000
+LIMITS_KNOWN_MS = MINUTE_MS
+"""After so long a dispatcher knows a new limit."""
+
 READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"})
 PAYLOAD = {"fill": "x" * 500}  # 512 bytes with what is around it
 AWS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
@@ -229,6 +233,17 @@ def skipped(system: System, receiver: Receiver) -> dict[str, float]:
     return per(system.bill.take(), JOBS)
 
 
+def deferred(system: System, receiver: Receiver) -> dict[str, float]:
+    """An occurrence that its tenant's dispatch rate puts off: what that costs until it is due at its slot."""
+    system.limits.set("bench", DispatchLimit(rate_milli=10, burst=1))
+    system.pass_time(LIMITS_KNOWN_MS)  # one slot in 100 s: of these jobs, the first alone has its own in the look-ahead
+    system.create(receiver.url("/"), {"delay": "PT1M"})
+    system.bill.take()
+    system.pass_time(SECOND_MS)
+    require(receiver.calls(), [])
+    return per(system.bill.take(), JOBS)
+
+
 def measure(endpoint: Endpoint, scenario: Scenario) -> dict[str, float]:
     """What a scenario uses by the run, on tables and queues of its own."""
     system = System(endpoint)
@@ -252,13 +267,15 @@ def main() -> int:
         endpoint = Endpoint(a_session(), url)
         os.environ |= {**AWS, "AWS_ENDPOINT_URL": url}
         with redirect_stdout(StringIO()):  # the functions' logs
-            steady, once, again, missed = (measure(endpoint, each) for each in (recurring, one_off, retried, skipped))
+            scenarios = (recurring, one_off, retried, skipped, deferred)
+            steady, once, again, missed, put_off = (measure(endpoint, each) for each in scenarios)
     print(f"units by the run, {JOBS} jobs a dispatch, batches of {BATCH}:")
     fine = [
         shown("run of a recurring job", steady, {"wru": 6.1, "rru": 1.6, "sqs": 0.35}),
         shown("one-off, created and run", once, {"wru": 11.0}),
         shown("a retry, beyond that", {name: again[name] - once[name] for name in once}, {}),
         shown("a missed occurrence, skipped", missed, {}),
+        shown("an occurrence put off by a rate", put_off, {"wru": 3.0}),
     ]
     print(f"\na million runs of recurring jobs, by list prices:\n{bill_table(steady)}\n\n{offers_table(steady)}\n")
     figures = {"recurring_wru": steady["wru"], "oneoff_wru": once["wru"], "rru": steady["rru"], "sqs": steady["sqs"]}
