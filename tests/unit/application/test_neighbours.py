@@ -94,6 +94,10 @@ def test_what_is_due_now_is_not_behind_the_backlog_of_an_outage(tenant: str) -> 
     world.clock.advance(2 * HOUR_MS)
     back_ms = world.clock.now_ms()
     punctual = [world.create(OneOff(back_ms + at * SECOND_MS), tenant=tenant) for at in range(120)]
+    counts = world.dispatch()
+    assert counts is not None
+    assert (counts.paced, counts.deferred) == (1_000 - 10 * 61, 0)
+    assert counts.lag_ms == 2 * HOUR_MS, "slots do not hide that they are late"
     world.run_until(back_ms + 3 * MINUTE_MS)
     assert [run.lateness_ms for job_id in punctual for run in world.history(job_id)] == [0] * 120
     late = Counter(at_ms for request, at_ms in world.caller.calls if _run_of(request) not in set(punctual))

@@ -153,6 +153,8 @@ class ClaimSendConfirm:
     def _defer(self, admitted: Admitted, epoch: int, counts: DispatchCounts) -> Sequence[DueJob]:
         """Move what has to wait to its slots; returns the jobs that are not as they were seen, perhaps to take over."""
         counts.left += admitted.left
+        if admitted.lag_ms is not None:
+            _note_lag(counts, admitted.lag_ms)
         if not admitted.deferred:
             return ()
         jobs = [

@@ -44,12 +44,14 @@ class Admitted:
         slots: the slots of those of them that had to ask, by their identity.
         deferred: those that are to be due again at the first of their slots.
         left: how many were left for another time, because nobody gave slots.
+        lag_ms: how late the latest of what is paced was when it was found, ms; its slots do not show that.
     """
 
     passing: Sequence[DueEntry]
     slots: Mapping[int, Slots] = field(default_factory=dict)
     deferred: Sequence[tuple[DueEntry, Slots]] = ()
     left: int = 0
+    lag_ms: int | None = None
 
     def slots_of(self, entry: DueEntry) -> Slots | None:
         """The slots of an entry, or None when it did not have to ask."""
@@ -68,6 +70,10 @@ class _Asking:
     late: range
     plan: Plan | None
     slots: Slots
+
+    def late_due_ms(self) -> tuple[int, ...]:
+        """When those that are late were due."""
+        return self.due_ms[self.late.start : self.late.stop]
 
     def is_deferred(self, horizon_ms: int) -> bool:
         """Whether nothing of it can be sent yet, and moving it is all there is to do."""
@@ -111,6 +117,7 @@ class ReserveSlots:
             slots={key: one.slots for key, one in asked.items()},
             deferred=[(entry, asked[id(entry)].slots) for entry in entries if id(entry) in deferred],
             left=left,
+            lag_ms=max((now_ms - each_ms for one in asked.values() for each_ms in one.late_due_ms()), default=None),
         )
 
     # ------------------------------------------------------------------------------------------------------ who asks
@@ -162,7 +169,7 @@ class ReserveSlots:
         late = [one for one in asking if one.late]
         if late and self.catch_up is not None:
             pace = _slower(self.catch_up, limit)
-            chains = [one.due_ms[one.late.start : one.late.stop] for one in late]
+            chains = [one.late_due_ms() for one in late]
             for one, times_ms in zip(late, self._reserve(f"{tenant}#late", pace, chains, now_ms), strict=True):
                 rest_ms = one.due_ms[one.late.stop :] if len(times_ms) == len(one.late) else ()
                 in_turn = accumulate((*one.due_ms[: one.late.start], *times_ms, *rest_ms), max)
