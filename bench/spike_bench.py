@@ -29,6 +29,7 @@ from carillon.domain.schedule import OneOff
 from carillon_cli.dev.command import stop_signals
 from carillon_cli.dev.operator import local_operator
 from carillon_cli.dev.progress import Progress
+from carillon_cli.dev.project import REGION
 from carillon_cli.dev.provision import TENANT
 from carillon_cli.dev.receiver import Call, Receiver
 from carillon_cli.dev.smoke import percentile
@@ -57,7 +58,9 @@ class Deployed:
 
     def database(self) -> Database:
         """Its two tables."""
-        client = new_client(new_session(), "dynamodb", answer_seconds=60.0, endpoint_url=self.aws_endpoint)
+        session = new_session()
+        session.set_config_variable("region", REGION)
+        client = new_client(session, "dynamodb", answer_seconds=60.0, endpoint_url=self.aws_endpoint)
         return Database(client, self.outputs["JobsTable"], self.outputs["ControlTable"])
 
 

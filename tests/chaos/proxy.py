@@ -15,7 +15,9 @@ from carillon_cli.dev.ports import aws_port
 
 from .plan import Rule
 
-READY_SECONDS = 30
+READY_SECONDS = 60
+ANSWER_SECONDS = 60
+"""It reads the models of the services when it meets them first, and answers nobody meanwhile."""
 GRACE_SECONDS = 2
 
 
@@ -79,7 +81,7 @@ class Proxy:
         return True
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=ANSWER_SECONDS)
         try:
             connection.request(method, f"/_microburst/{path}", None if body is None else json.dumps(body))
             answer = connection.getresponse()

@@ -30,6 +30,7 @@ VISIBILITY_SECONDS = 30
 
 LONGEST_INVOCATION_SECONDS = 90
 LOOK_SECONDS = 0.5
+LED_SECONDS = 120
 IN_HAND = "ApproximateNumberOfMessagesNotVisible"
 PLANTED_HANDLER = "tests.chaos.planted_handler.handler"
 
@@ -185,7 +186,7 @@ def staged(stop: threading.Event, planted: str | None) -> Iterator[Stage]:
             stage = Stage(running, proxy)
             stage.lead_through_proxy(planted)
             stage.shorten_visibility()
-            stage.wait_led(60)
+            stage.wait_led(LED_SECONDS)
             yield stage
         finally:
             proxy.stop()
