@@ -50,19 +50,19 @@ class Driver:
         self._stop = stop
         self._lock = threading.Lock()
 
-    def run(self, scripts: Sequence[Script], begun: float) -> None:
-        """Play all scripts; `begun` is when, by the monotonic clock."""
+    def run(self, scripts: Sequence[Script], begun: float, ends: float) -> None:
+        """Play all scripts from one instant to another, by the monotonic clock. What comes too late is left out."""
         with ThreadPoolExecutor(LANES) as pool:
             lanes = [scripts[lane::LANES] for lane in range(LANES)]
-            for done in [pool.submit(self._play, lane, begun) for lane in lanes]:
+            for done in [pool.submit(self._play, lane, begun, ends) for lane in lanes]:
                 done.result()
 
-    def _play(self, scripts: Sequence[Script], begun: float) -> None:
+    def _play(self, scripts: Sequence[Script], begun: float, ends: float) -> None:
         ids: dict[int, str] = {}
         steps = [(script.at_s, script, None) for script in scripts]
         steps += [(act.at_s, script, act) for script in scripts for act in script.acts]
         for at_s, script, act in sorted(steps, key=lambda step: step[0]):
-            if self._stop.wait(max(begun + at_s - time.monotonic(), 0)):
+            if self._stop.wait(max(begun + at_s - time.monotonic(), 0)) or time.monotonic() > ends:
                 return
             if act is None:
                 job_id = self._create(script)

@@ -119,7 +119,7 @@ def _go_wrong(plan: Plan, stage: Stage, driver: Driver, stop: threading.Event) -
     stage.proxy.begin(plan.rules)
     killing = threading.Thread(target=_kill, args=(plan.kills, stage, begun, kills, stop))
     killing.start()
-    driver.run(plan.scripts, begun)
+    driver.run(plan.scripts, begun, begun + plan.seconds)
     stop.wait(max(begun + plan.seconds - time.monotonic(), 0))
     killing.join()
     return kills
