@@ -27,6 +27,7 @@ from carillon.domain.job import HttpTarget, Priority
 from carillon.domain.run import RunState
 from carillon.domain.schedule import OneOff
 from carillon_cli.dev.command import stop_signals
+from carillon_cli.dev.errors import Interrupted
 from carillon_cli.dev.operator import local_operator
 from carillon_cli.dev.progress import Progress
 from carillon_cli.dev.project import REGION
@@ -41,7 +42,7 @@ CREATION_SECONDS = 0.05
 """Of one job, at most; usually they take a tenth of it."""
 
 LEAD_SECONDS = LOCAL.look_ahead_seconds + 15
-SETTLE_SECONDS = 300.0
+SETTLE_SECONDS = 600.0
 QUIET_SECONDS = 3.0
 LOOK_SECONDS = 0.5
 PLAIN = {Priority.NORMAL: 1.0}
@@ -109,7 +110,14 @@ def _lateness(late_ms: Sequence[int]) -> str:
     return f"late_p50_ms={percentile(late_ms, 50)} late_p99_ms={percentile(late_ms, 99)}"
 
 
-def spike(stack: Deployed, jobs: int, shares: Mapping[Priority, float], *, lead_seconds: float = LEAD_SECONDS) -> Spike:
+def spike(
+    stack: Deployed,
+    jobs: int,
+    shares: Mapping[Priority, float],
+    *,
+    lead_seconds: float = LEAD_SECONDS,
+    stop: threading.Event | None = None,
+) -> Spike:
     """Let so many jobs be due in the same second, and wait for what comes of them.
 
     Args:
@@ -117,17 +125,31 @@ def spike(stack: Deployed, jobs: int, shares: Mapping[Priority, float], *, lead_
         jobs: how many.
         shares: of each priority.
         lead_seconds: how long before they are due the last of them is created at the latest, if nothing is slow.
+        stop: set when somebody asks to stop.
+
+    Raises:
+        Interrupted: somebody did.
     """
     priorities = [name for name, share in shares.items() for _ in range(round(jobs * share))]
+    pause = _Pause(stop or threading.Event())
     with Receiver(stack.signing_secret) as receiver, local_operator(stack.aws_endpoint):
         database = stack.database()
         due = time.time() + len(priorities) * CREATION_SECONDS + lead_seconds
         due_ms = round(due) * 1000
         by_id = _created(database, receiver.url("/spike"), due_ms, priorities)
         created_s = due_ms / 1000 - time.time()
-        time.sleep(max(created_s, 0))
-        _wait(receiver, database, by_id)
+        pause(created_s)
+        _wait(receiver, database, by_id, pause)
         return Spike(created_s, by_id, receiver.calls("/spike"), _records(database, by_id))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    stop: threading.Event
+
+    def __call__(self, seconds: float) -> None:
+        if self.stop.wait(max(seconds, 0)):
+            raise Interrupted
 
 
 def _created(database: Database, url: str, due_ms: int, priorities: Sequence[Priority]) -> dict[str, Priority]:
@@ -141,15 +163,19 @@ def _created(database: Database, url: str, due_ms: int, priorities: Sequence[Pri
         return dict(pool.map(one, priorities))
 
 
-def _wait(receiver: Receiver, database: Database, jobs: Mapping[str, Priority]) -> None:
+def _wait(receiver: Receiver, database: Database, jobs: Mapping[str, Priority], pause: _Pause) -> None:
     """Wait until all have been called and recorded, and a little longer for what comes twice."""
     deadline = time.monotonic() + SETTLE_SECONDS
-    receiver.wait_for(lambda calls: len({call.job_id for call in calls} & jobs.keys()) == len(jobs), SETTLE_SECONDS)
-    while time.monotonic() < deadline:
-        if sum(state == RunState.SUCCEEDED for _, state in _records(database, jobs)) >= len(jobs):
-            break
-        time.sleep(LOOK_SECONDS)
-    time.sleep(QUIET_SECONDS)
+    while time.monotonic() < deadline and not _is_settled(receiver, database, jobs):
+        pause(LOOK_SECONDS)
+    pause(QUIET_SECONDS)
+
+
+def _is_settled(receiver: Receiver, database: Database, jobs: Mapping[str, Priority]) -> bool:
+    """Whether all have been called and recorded; the records are looked at once the calls are there."""
+    if len({call.job_id for call in receiver.calls("/spike")}) < len(jobs):
+        return False
+    return sum(state == RunState.SUCCEEDED for _, state in _records(database, jobs)) >= len(jobs)
 
 
 def _records(database: Database, jobs: Mapping[str, Priority]) -> list[tuple[str, str]]:
@@ -165,8 +191,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="spike_bench", description=__doc__)
     parser.add_argument("--jobs", type=int, default=2000, help="how many are due in the same second")
     asked = parser.parse_args(arguments)
-    with stop_signals() as stop:
-        mixed, plain = _measured(asked.jobs, stop)
+    try:
+        with stop_signals() as stop:
+            mixed, plain = _measured(asked.jobs, stop)
+    except Interrupted:
+        print("stopped before it was done")
+        return 2
     print(f"created: the last of them {plain.created_s:.0f} s and {mixed.created_s:.0f} s before they were due")
     for name in MIXED:
         print(f"mixed: priority={name} calls={len(mixed.late_ms(name))} {_lateness(mixed.late_ms(name))}")
@@ -179,8 +209,8 @@ def _measured(jobs: int, stop: threading.Event) -> tuple[Spike, Spike]:
     with running_stack(Options(), Progress(), stop) as running:
         deployment = running.deployment
         stack = Deployed(running.credentials.signing_secret, deployment.endpoint, deployment.outputs)
-        plain = spike(stack, jobs, PLAIN)
-        return spike(stack, jobs, MIXED), plain
+        plain = spike(stack, jobs, PLAIN, stop=stop)
+        return spike(stack, jobs, MIXED, stop=stop), plain
 
 
 if __name__ == "__main__":

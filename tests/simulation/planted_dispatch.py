@@ -65,14 +65,8 @@ def claim_of_another_is_confirmed() -> Iterator[None]:
 @plant
 def advance_before_send() -> Iterator[None]:
     """The plan moves on before the queue has the messages."""
-
-    def dispatch_jobs(self: ClaimSendConfirm, entries: Any, epoch: int, counts: Any) -> None:
-        claims = self._claim(entries, epoch, counts)
-        decided = [plan for plan in (self._decide(claim, counts) for claim in claims) if plan]
-        self._confirm(decided, counts)
-        self._send(decided, counts)
-
-    with patch.object(ClaimSendConfirm, "_dispatch_jobs", dispatch_jobs):
+    send, confirm = original(ClaimSendConfirm, "_send"), original(ClaimSendConfirm, "_confirm")
+    with patch.object(ClaimSendConfirm, "_send", confirm), patch.object(ClaimSendConfirm, "_confirm", send):
         yield
 
 
