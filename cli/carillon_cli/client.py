@@ -82,13 +82,14 @@ class Client:
 
         Args:
             definition: As the interface describes it; as bytes it is sent to the letter (numbers keep their digits).
-            idempotency_key: With one, a repeat gives the first answer again.
+            idempotency_key: With one, a repeat gives the first answer again; so it is sent again when none came.
             repeatable: Whether the request may be sent again when no answer came: right for a job with a name, where
                 the second one is refused as `name_taken`.
         """
         body = definition if isinstance(definition, bytes) else json.dumps(definition, ensure_ascii=False).encode()
         headers = {"Content-Type": "application/json"} | _idempotency(idempotency_key)
-        return _json_object(self._transport.send(Request("POST", "/v1/jobs", body, headers, repeatable=repeatable)))
+        may_repeat = repeatable or idempotency_key is not None
+        return _json_object(self._transport.send(Request("POST", "/v1/jobs", body, headers, repeatable=may_repeat)))
 
     def job(self, job_id: str) -> JsonObject:
         """The job of an id, as it is now."""

@@ -78,9 +78,14 @@ class Functions(FunctionFactory):
         self._storage = ground.storage
         self._queues = ground.queues
         self._jobs, self._control = self._storage.jobs.table_arn, self._storage.control.table_arn
-        self._tables = {"jobs_table": self._storage.jobs.table_name, "control_table": self._storage.control.table_name}
+        self._tables: dict[str, Any] = {
+            "jobs_table": self._storage.jobs.table_name,
+            "control_table": self._storage.control.table_name,
+        }
         self._targets = _targets(stage, ground.api_host)
-        self._queue_urls = {f"{work.name}_queue_url": work.queue.queue_url for work in self._queues.work}
+        self._queue_urls: dict[str, Any] = {
+            f"{work.name}_queue_url": work.queue.queue_url for work in self._queues.work
+        }
         self.api = self._api()
         self.ticker = self._ticker()
         self.dispatcher = self._dispatcher()

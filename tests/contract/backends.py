@@ -28,6 +28,7 @@ from carillon.adapters.dynamodb.destinations import DynamoDestinations
 from carillon.adapters.dynamodb.due import DynamoDueIndex
 from carillon.adapters.dynamodb.fenced import Transport
 from carillon.adapters.dynamodb.jobs import DynamoJobStore
+from carillon.adapters.dynamodb.requests import DynamoIdempotencyRecords
 from carillon.adapters.dynamodb.runs import DynamoRunStore
 from carillon.adapters.dynamodb.slots import DynamoDispatchLimits, DynamoSlotLedger
 from carillon.adapters.dynamodb.tenants import DynamoQuarantine, DynamoTenants
@@ -37,6 +38,7 @@ from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.edges import MemoryClock
 from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
+from carillon.adapters.memory.requests import MemoryIdempotencyRecords
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
@@ -59,6 +61,7 @@ from carillon.ports import (
     DispatchLimits,
     DueIndex,
     GroupLeases,
+    IdempotencyRecords,
     JobStore,
     Quarantine,
     RunStore,
@@ -93,6 +96,7 @@ class Stores:
     secrets: SigningSecrets
     trail: AuditTrail
     destinations: DestinationStore
+    requests: IdempotencyRecords
     limits: DispatchLimits
     slots: SlotLedger
     state: MemoryState | None = None
@@ -142,6 +146,7 @@ def memory_stores() -> Stores:
         secrets=MemorySigningSecrets(state),
         trail=MemoryAuditTrail(state),
         destinations=MemoryDestinations(state),
+        requests=MemoryIdempotencyRecords(state),
         limits=MemoryDispatchLimits(state),
         slots=MemorySlotLedger(state),
         state=state,
@@ -208,6 +213,7 @@ class Endpoint:
             secrets=KmsSigningSecrets(database, kms, key_id),
             trail=DynamoAuditTrail(database),
             destinations=DynamoDestinations(database),
+            requests=DynamoIdempotencyRecords(database),
             limits=DynamoDispatchLimits(database),
             slots=DynamoSlotLedger(database),
             database=database,

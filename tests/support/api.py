@@ -113,7 +113,7 @@ class ApiUnderTest:
             "shard_ledger": world.shards,
             "destinations": world.destinations,
         }
-        own |= {"secrets": world.secrets, "trail": world.trail}
+        own |= {"secrets": world.secrets, "trail": world.trail, "requests": world.requests}
         edges = {"clock": world.clock, "ids": world.ids, "cursor_key": lambda: CURSOR_KEY}
         rules = {"policy": self.policy, "shards": 64, "retention_ms": RETENTION_MS}
         return build_api(**{**own, **edges, **rules, **ports})

@@ -168,13 +168,6 @@ def test_a_queue_target_is_told_as_not_built_and_nothing_else(api: ApiUnderTest)
     assert_refused(reply, 422, {("/target/type", "not_supported"), ("/target/queue_url", "not_supported")})
 
 
-def test_an_idempotency_key_is_not_ignored(api: ApiUnderTest) -> None:
-    """Until it is honoured, a request that relies on an idempotency key is refused."""
-    reply = api.call("POST", "/v1/jobs", job(), headers={"Idempotency-Key": "abc"})
-    assert_refused(reply, 422, {("Idempotency-Key", "not_supported")})
-    assert reply.json["code"] == "not_supported"
-
-
 def test_everything_that_is_wrong_is_told_at_once(api: ApiUnderTest) -> None:
     """All errors of one kind of check come in one answer."""
     shape = api.call("POST", "/v1/jobs", {"schedule": CRON, "nmae": 1, "priority": "urgent"})

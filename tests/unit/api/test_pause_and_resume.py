@@ -130,9 +130,6 @@ BAD: list[tuple[str, dict[str, Any], int, set[tuple[str, str]]]] = [
     ("resume", {"raw": "[]"}, 400, {("", "bad_json")}),
     ("resume", {"body": {}, "headers": {"content-type": "text/plain"}}, 415, {("Content-Type", "unsupported")}),
     ("pause", {"raw": "{}", "headers": {"content-type": None}}, 415, {("Content-Type", "unsupported")}),
-    ("pause", {"headers": {"Idempotency-Key": "a"}}, 422, {("Idempotency-Key", "not_supported")}),
-    ("resume", {"headers": {"Idempotency-Key": "a"}}, 422, {("Idempotency-Key", "not_supported")}),
-    ("trigger", {"headers": {"Idempotency-Key": "a"}}, 422, {("Idempotency-Key", "not_supported")}),
 ]
 
 

@@ -138,5 +138,8 @@ def test_a_preview_is_asked_for_in_json(api: ApiUnderTest) -> None:
     """As all documents are; a schedule must be there."""
     assert api.call("POST", "/v1/schedules/preview").status == 415
     assert_refused(api.call("POST", "/v1/schedules/preview", {}), 422, {("/schedule", "required")})
-    reply = api.call("POST", "/v1/schedules/preview", {"schedule": NEW_YORK}, headers={"Idempotency-Key": "a"})
-    assert_refused(reply, 422, {("Idempotency-Key", "not_supported")})
+    first, again = (
+        api.call("POST", "/v1/schedules/preview", {"schedule": NEW_YORK}, headers={"Idempotency-Key": "a"})
+        for _ in "12"
+    )
+    assert (first.status, again.text) == (200, first.text)

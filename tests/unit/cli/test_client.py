@@ -6,6 +6,7 @@ import pytest
 
 from carillon_cli.client import ApiProblem, BadAnswerError, Client, PagingError, UnreachableError
 from carillon_cli.transport import LONGEST_PAUSE_MS, Transport
+from support.api import job
 
 DEFINITION = {"schedule": {"delay": "PT10S"}, "target": {"type": "http", "url": "https://svc.carillon.dev/"}}
 
@@ -221,3 +222,12 @@ def test_a_key_that_is_none_is_refused_without_repeating_it(key: str, ending: st
     with pytest.raises(ValueError, match="the API key") as refused:
         Transport("http://127.0.0.1:1", key + ending)
     assert key not in str(refused.value)
+
+
+def test_a_creation_with_an_idempotency_key_is_sent_again(service: Any) -> None:
+    """When no answer came: the service knows by the key that it is the same one."""
+    service.script.append(None)
+    with Client(service.url, service.api.key) as client:
+        made = client.create_job(job(), idempotency_key="k-1")
+        assert client.create_job(job(), idempotency_key="k-1") == made
+    assert list(service.jobs) == [made["id"]]

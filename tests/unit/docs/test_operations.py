@@ -122,6 +122,7 @@ def test_items_have_the_keys_that_are_listed() -> None:
         ("control", *keys.tenants_key_key("<tenant>", "<key id>")),
         ("control", *keys.destinations_key("<tenant>")),
         ("control", *keys.secret_key("<tenant>", "<secret id>")),
+        ("control", *keys.request_key("<tenant>", "<idempotency key>")),
         ("control", keys.audit_pk("<tenant>"), "<event id>"),
         ("control", *keys.api_key_key("<key id>")),
         ("control", *keys.name_key("<tenant>", "<name>")),

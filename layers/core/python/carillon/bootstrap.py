@@ -39,6 +39,7 @@ def api() -> Handler:
     from carillon.adapters.dynamodb.control import DynamoShardLedger
     from carillon.adapters.dynamodb.destinations import DynamoDestinations
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.adapters.dynamodb.requests import DynamoIdempotencyRecords
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.dynamodb.stage_keys import DynamoCursorKey
     from carillon.adapters.kms import KmsSigningSecrets
@@ -59,6 +60,7 @@ def api() -> Handler:
         ),
         destinations=DynamoDestinations(database),
         trail=DynamoAuditTrail(database),
+        requests=DynamoIdempotencyRecords(database),
         shard_ledger=DynamoShardLedger(database),
         clock=process.clock,
         ids=process.ids,

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from carillon.domain.audit import AuditEvent
 from carillon.domain.destinations import Destinations
+from carillon.domain.idempotency import IdempotencyRecord
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Definition, Job, JobState, Lane, Priority
 from carillon.domain.messages import Tick, WorkMessage
@@ -566,6 +567,22 @@ class AuditTrail(Protocol):
 
     def list_newest(self, tenant: str, limit: int, before: str | None) -> AuditPage:
         """A tenant's events, newest first, from before the id given."""
+        ...
+
+
+class IdempotencyRecords(Protocol):
+    """Requests that may be repeated, by tenant and key."""
+
+    def get(self, tenant: str, key: str) -> IdempotencyRecord | None:
+        """The record, read with strong consistency, or None."""
+        ...
+
+    def put(self, tenant: str, key: str, record: IdempotencyRecord, *, seen: IdempotencyRecord | None) -> bool:
+        """Write a record if the stored one is still that which was seen, by its seed and its lease (None: none)."""
+        ...
+
+    def forget(self, tenant: str, key: str, seen: IdempotencyRecord) -> None:
+        """Remove a record that is still the one that was seen."""
         ...
 
 

@@ -71,14 +71,16 @@ class RedriveRun:
     runs: RunStore
     retention_ms: int
 
-    def __call__(self, tenant: str, run_id: str, now_ms: int) -> Run:
-        """Redrive a dead-lettered run; returns it as it is then.
+    def __call__(self, tenant: str, run_id: str, now_ms: int, *, is_again: bool = False) -> Run:
+        """Redrive a dead-lettered run; returns it as it is then. Asked again, a run that was redriven is good enough.
 
         Raises:
             RunNotFoundError: the tenant has none of this id.
             NotRedrivableError: it is no dead letter any more, too old, past its deadline, or its job has ended.
             UnavailableError: the job was changed by others each time we tried.
         """
+        if is_again and (run := GetRun(self.runs)(tenant, run_id)).was_redriven:
+            return run
         seen, definition = self.judge(tenant, run_id, now_ms)
         kept_job(self.jobs, tenant, seen.key.job_id, now_ms, self.retention_ms)
         written = self.runs.save(redriven(seen, now_ms=now_ms, lane=definition.job.lane), seen=seen.rev)

@@ -21,8 +21,14 @@ class TriggerRun:
     ids: Ids
     retention_ms: int
 
-    def __call__(self, tenant: str, job_id: str, now_ms: int) -> Run:
-        """Queue a manual run of a job, be it paused or finished; returns its record.
+    def __call__(self, tenant: str, job_id: str, now_ms: int, *, is_again: bool = False) -> Run:
+        """Queue a manual run of a job, be it paused or finished; returns its record as it begins.
+
+        Args:
+            tenant: who asks.
+            job_id: which job.
+            now_ms: the present, epoch ms.
+            is_again: the same was asked before, as of the same instant and with the same names, and may have been done.
 
         Raises:
             JobNotFoundError: the tenant has no such job.
@@ -32,7 +38,7 @@ class TriggerRun:
         job = kept_job(self.jobs, tenant, job_id, now_ms, self.retention_ms).job
         for _ in range(MOST_RACES):
             run = _queued(job, self.ids.token()[-SUFFIX_CHARACTERS:], now_ms)
-            if isinstance(self.runs.save(run, seen=None), Saved):
+            if isinstance(self.runs.save(run, seen=None), Saved) or is_again:
                 return run
         raise UnavailableError("the names of manual runs of this instant are taken")
 

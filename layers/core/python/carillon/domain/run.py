@@ -67,6 +67,9 @@ MOST_ATTEMPTS_LOST = 3
 """After so many attempts whose worker died, the run is taken for the cause."""
 
 
+REDRIVEN = "redriven"
+
+
 class IllegalMoveError(Exception):
     """A run was asked to go where its state does not allow: a bug, never a race."""
 
@@ -128,6 +131,11 @@ class Run:
     ended_at: int | None = None
     expires_at: int | None = None  # epoch seconds
 
+    @property
+    def was_redriven(self) -> bool:
+        """Whether it goes on, or has gone on, behind a redrive."""
+        return self.reason == REDRIVEN or self.attempt > self.spent > 0
+
 
 def check_move(before: RunState | None, after: RunState) -> None:
     """Raise unless a run may go from one state to the other (None: it has no record yet).
@@ -181,7 +189,7 @@ def redriven(run: Run, *, now_ms: int, lane: Lane) -> Run:
         spent=run.attempt,
         lost=0,
         lane=lane,
-        reason="redriven",
+        reason=REDRIVEN,
         ended_at=None,
         expires_at=None,
     )

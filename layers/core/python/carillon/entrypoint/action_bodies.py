@@ -1,19 +1,6 @@
-"""The bodies of actions, which may be missing, and the header that no action takes yet."""
+"""The bodies of actions, which may be missing."""
 
 from carillon.entrypoint.http_request import Request, require_json
-from carillon.entrypoint.problems import FieldError, invalid
-
-
-def refuse_idempotency_key(request: Request) -> None:
-    """Refuse to be relied on for what is not built yet.
-
-    Raises:
-        Refusal: the request has an Idempotency-Key.
-    """
-    if "idempotency-key" in request.headers:
-        raise invalid(
-            [FieldError("header", "Idempotency-Key", "not_supported", "documented, but not built yet; leave it out")]
-        )
 
 
 def refuse_options(request: Request) -> None:
@@ -32,9 +19,8 @@ def body_of_action(request: Request) -> bytes:
     """The body of an action, which may be missing.
 
     Raises:
-        Refusal: it is not JSON by its type, or the request has an Idempotency-Key.
+        Refusal: it is not JSON by its type.
     """
-    refuse_idempotency_key(request)
     if request.body:
         require_json(request)
     return request.body

@@ -8,7 +8,7 @@ from carillon.application.redrive import DeadLetterFilter, ListDeadLetters, Redr
 from carillon.domain.dead_letters import position_of
 from carillon.domain.instants import parse_instant
 from carillon.domain.schedule_error import ScheduleError
-from carillon.entrypoint.action_bodies import refuse_idempotency_key, refuse_options
+from carillon.entrypoint.action_bodies import refuse_options
 from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.http_request import Answer, Request, require_json
 from carillon.entrypoint.json_text import read_object
@@ -37,7 +37,8 @@ class DeadLetterHandlers:
     def retry_run(self, request: Request) -> Answer:
         """POST /v1/runs/{run_id}/retry."""
         refuse_options(request)
-        run = self.redrive(request.tenant, request.path_values["run_id"], request.now_ms)
+        run_id = request.path_values["run_id"]
+        run = self.redrive(request.tenant, run_id, request.now_ms, is_again=request.is_again)
         return Answer(202, json.dumps(view_of_run(run)), {"Location": request.path("v1", "runs", run.key.run_id)})
 
     def list_dead_letters(self, request: Request) -> Answer:
@@ -50,7 +51,6 @@ class DeadLetterHandlers:
         """POST /v1/dead-letters/redrive."""
         from carillon.entrypoint.wire.redrives import read_redrive
 
-        refuse_idempotency_key(request)
         require_json(request)
         wish = read_redrive(read_object(request.body))
         listing = f"redrive {wish.wanted}"

@@ -7,7 +7,6 @@ from carillon.application.destinations import EditDestinations
 from carillon.domain.destinations import Destination
 from carillon.domain.instants import format_instant
 from carillon.domain.targets import TargetPolicy
-from carillon.entrypoint.action_bodies import refuse_idempotency_key
 from carillon.entrypoint.http_request import Answer, Request, require_json
 from carillon.entrypoint.json_text import read_object
 
@@ -30,7 +29,6 @@ class DestinationHandlers:
         """POST /v1/destinations."""
         from carillon.entrypoint.wire.destinations import read_destination
 
-        refuse_idempotency_key(request)
         require_json(request)
         kind, name = read_destination(read_object(request.body), self.policy)
         destination, is_new = self.edit.register(request.tenant, kind, name, request.now_ms)

@@ -18,6 +18,7 @@ from carillon.application.read_audit import ListAuditEvents
 from carillon.application.read_jobs import GetJob, ListJobs
 from carillon.application.read_runs import GetRun, ListRuns
 from carillon.application.redrive import ListDeadLetters, RedriveMany, RedriveRun
+from carillon.application.repeat_safely import RepeatSafely
 from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
 from carillon.application.trigger_run import TriggerRun
 from carillon.domain.targets import TargetPolicy
@@ -35,6 +36,7 @@ from carillon.entrypoint.http_request import (
     read_request,
     request_id_of,
 )
+from carillon.entrypoint.idempotency import Once, key_in
 from carillon.entrypoint.job_handlers import JobHandlers, preview_schedule
 from carillon.entrypoint.key_handlers import KeyHandlers
 from carillon.entrypoint.problems import FieldError, Refusal, invalid
@@ -46,6 +48,7 @@ from carillon.ports import (
     AuditTrail,
     Clock,
     DestinationStore,
+    IdempotencyRecords,
     Ids,
     JobStore,
     RunStore,
@@ -71,6 +74,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     secrets: SigningSecrets,
     destinations: DestinationStore,
     trail: AuditTrail,
+    requests: IdempotencyRecords,
     shard_ledger: ShardLedger,
     clock: Clock,
     ids: Ids,
@@ -88,6 +92,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         secrets: the tenants' signing secrets.
         destinations: where tenants let their jobs call.
         trail: where audit events are kept.
+        requests: where requests are kept that may be repeated.
         shard_ledger: learns of our shard count before the first job is created.
         clock: the present.
         ids: ids of new jobs.
@@ -120,7 +125,12 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     )
     maker = KeyMaker(ids)
     of_keys = KeyHandlers(ListKeys(keys), CreateKey(keys, maker), RotateKey(keys, maker), RevokeKey(keys, maker))
-    return _Front(_routes(of_jobs, of_runs, of_dead, of_tenants, of_keys, of_destinations), Authenticate(keys), clock)
+    return _Front(
+        _routes(of_jobs, of_runs, of_dead, of_tenants, of_keys, of_destinations),
+        Authenticate(keys),
+        Once(RepeatSafely(requests, ids)),
+        clock,
+    )
 
 
 def _routes(
@@ -132,7 +142,7 @@ def _routes(
     of_destinations: DestinationHandlers,
 ) -> tuple[Route[Handle], ...]:
     return (
-        Route("POST", "/v1/jobs", "jobs:write", of_jobs.create_job),
+        Route("POST", "/v1/jobs", "jobs:write", of_jobs.create_job, recheck=of_jobs.recheck_creation),
         Route("GET", "/v1/jobs", "jobs:read", of_jobs.list_jobs, _PAGE | {"state", "label", "name_prefix"}),
         Route("GET", "/v1/jobs/{job_id}", "jobs:read", of_jobs.get_job),
         Route("PATCH", "/v1/jobs/{job_id}", "jobs:write", of_jobs.patch_job),
@@ -148,15 +158,21 @@ def _routes(
         Route("POST", "/v1/dead-letters/redrive", "runs:write", of_dead.redrive_dead_letters),
         Route("POST", "/v1/schedules/preview", "jobs:read", preview_schedule),
         Route("GET", "/v1/keys", "keys:manage", of_keys.list_keys),
-        Route("POST", "/v1/keys", "keys:manage", of_keys.create_key),
-        Route("POST", "/v1/keys/{key_id}/rotate", "keys:manage", of_keys.rotate_key),
+        Route("POST", "/v1/keys", "keys:manage", of_keys.create_key, shows_secret=True),
+        Route("POST", "/v1/keys/{key_id}/rotate", "keys:manage", of_keys.rotate_key, shows_secret=True),
         Route("DELETE", "/v1/keys/{key_id}", "keys:manage", of_keys.revoke_key),
         Route("GET", "/v1/destinations", "admin", of_destinations.list_destinations),
         Route("POST", "/v1/destinations", "admin", of_destinations.register),
         Route("DELETE", "/v1/destinations/{destination_id}", "admin", of_destinations.remove),
         Route("GET", "/v1/signing-secrets", "secrets:manage", of_tenants.list_secrets),
-        Route("POST", "/v1/signing-secrets/rotate", "secrets:manage", of_tenants.rotate_secret),
-        Route("POST", "/v1/signing-secrets/{secret_id}/reveal", "secrets:manage", of_tenants.reveal_secret),
+        Route("POST", "/v1/signing-secrets/rotate", "secrets:manage", of_tenants.rotate_secret, shows_secret=True),
+        Route(
+            "POST",
+            "/v1/signing-secrets/{secret_id}/reveal",
+            "secrets:manage",
+            of_tenants.reveal_secret,
+            shows_secret=True,
+        ),
         Route("GET", "/v1/audit-events", "audit:read", of_tenants.list_audit_events, _PAGE | {"action"}),
         Route("GET", "/v1/health", None, health),
         *not_built(),
@@ -169,6 +185,7 @@ class _Front:
 
     routes: tuple[Route[Handle], ...]
     authenticate: Authenticate
+    once: Once
     clock: Clock
 
     def __call__(self, event: Event, _: object) -> dict[str, Any]:
@@ -188,7 +205,9 @@ class _Front:
         if route.handle is None:
             raise Refusal("not_supported", f"documented, but not built yet: {route.method} {route.template}")
         _check_parameters(request, route)
-        return route.handle(request.of(principal, path_values))
+        known = request.of(principal, path_values)
+        key = key_in(known, shows_secret=route.shows_secret)
+        return route.handle(known) if key is None or principal is None else self.once(key, known, route)
 
     def _principal(self, request: Request, scope: str) -> Principal:
         bearer = _BEARER.fullmatch(request.headers.get("authorization", ""))

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, unquote
 from carillon.domain.audit import Actor, ActorType
 from carillon.domain.tenancy import Principal
 from carillon.entrypoint.problems import FieldError, Refusal
+from carillon.ports import Ids
 
 MOST_BODY_BYTES = 512 * 1024
 MOST_PARAMETERS = 64
@@ -34,6 +35,8 @@ class Request:
         body: as sent.
         now_ms: the instant of the request, epoch ms.
         request_id: its name, in our logs and in what is kept of it.
+        ids: the names that it makes, if it may be repeated; None: new ones.
+        is_again: whether an earlier try of it may have come through.
         principal: who asks; None while that is not known.
         path_values: the segments that stand for an id, by its name.
     """
@@ -46,6 +49,8 @@ class Request:
     body: bytes
     now_ms: int
     request_id: str = ""
+    ids: Ids | None = None
+    is_again: bool = False
     principal: Principal | None = None
     path_values: Mapping[str, str] = field(default_factory=dict)
 
@@ -69,6 +74,10 @@ class Request:
     def of(self, principal: Principal | None, path_values: Mapping[str, str]) -> "Request":
         """The request with what its route found out."""
         return replace(self, principal=principal, path_values=path_values)
+
+    def at(self, now_ms: int, ids: Ids, *, is_again: bool) -> "Request":
+        """The request as of another instant, and with names that are the same each time."""
+        return replace(self, now_ms=now_ms, ids=ids, is_again=is_again)
 
     def path(self, *segments: str) -> str:
         """A path of ours, as the client has to write it."""

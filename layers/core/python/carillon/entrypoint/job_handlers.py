@@ -2,24 +2,26 @@
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from carillon.application.create_job import CreateJob
 from carillon.application.edit_job import Edit, EditJob
-from carillon.application.read_jobs import GetJob, JobFilter, ListJobs
+from carillon.application.read_jobs import GetJob, JobFilter, JobNotFoundError, ListJobs
 from carillon.application.redefine_job import redefine
 from carillon.application.trigger_run import TriggerRun
 from carillon.domain.editing import Edited, cancel, pause, resume
+from carillon.domain.idempotency import KeptAnswer
 from carillon.domain.job import Definition, JobState
 from carillon.domain.settling import Moment
 from carillon.domain.targets import TargetPolicy
-from carillon.entrypoint.action_bodies import body_of_action, refuse_idempotency_key, refuse_options
+from carillon.entrypoint.action_bodies import body_of_action, refuse_options
 from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.http_request import Answer, Request, require_json, require_merge_patch
 from carillon.entrypoint.json_text import read_object
 from carillon.entrypoint.pages import answer_page, bad_parameter, choice, read_page, single
 from carillon.entrypoint.preconditions import etag_of, revisions_required, revisions_wanted
+from carillon.entrypoint.problems import Refusal
 from carillon.entrypoint.views import text_of_job, view_of_job, view_of_run
 from carillon.ports import DestinationStore
 
@@ -45,12 +47,27 @@ class JobHandlers:
         """POST /v1/jobs."""
         from carillon.entrypoint.wire.jobs import read_job
 
-        refuse_idempotency_key(request)
         require_json(request)
         new = read_job(read_object(request.body, opaque={"payload"}), self._policy(request), request.now_ms)
-        definition = self.create(request.tenant, new, request.now_ms)
+        create = self.create if request.ids is None else replace(self.create, ids=request.ids)
+        definition = create(request.tenant, new, request.now_ms)
         location = request.path("v1", "jobs", definition.job.id)
         return Answer(201, text_of_job(definition), {"Location": location, "ETag": etag_of(definition)})
+
+    def recheck_creation(self, request: Request, kept: KeptAnswer) -> None:
+        """Whoever repeats a creation must not take a job for planned that has been cancelled since.
+
+        Raises:
+            Refusal: it is cancelled or gone.
+        """
+        try:
+            state = self.get(request.tenant, json.loads(kept.text or "{}").get("id", "")).job.state
+        except JobNotFoundError:
+            state = JobState.CANCELLED
+        if state is JobState.CANCELLED:
+            raise Refusal(
+                "job_finished", "the job that this Idempotency-Key created is cancelled or gone: take a new key"
+            )
 
     def get_job(self, request: Request) -> Answer:
         """GET /v1/jobs/{job_id}."""
@@ -100,7 +117,9 @@ class JobHandlers:
     def trigger_run(self, request: Request) -> Answer:
         """POST /v1/jobs/{job_id}/trigger."""
         refuse_options(request)
-        run = self.trigger(request.tenant, request.path_values["job_id"], request.now_ms)
+        trigger = self.trigger if request.ids is None else replace(self.trigger, ids=request.ids)
+        job_id = request.path_values["job_id"]
+        run = trigger(request.tenant, job_id, request.now_ms, is_again=request.is_again)
         return Answer(202, json.dumps(view_of_run(run)), {"Location": request.path("v1", "runs", run.key.run_id)})
 
     def _policy(self, request: Request) -> TargetPolicy:
@@ -116,7 +135,6 @@ def preview_schedule(request: Request) -> Answer:
     from carillon.domain.explaining.document import document_of
     from carillon.entrypoint.wire.previews import read_preview
 
-    refuse_idempotency_key(request)
     require_json(request)
     return Answer(200, json.dumps(document_of(read_preview(read_object(request.body), request.now_ms))))
 

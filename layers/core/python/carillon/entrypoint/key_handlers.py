@@ -7,7 +7,7 @@ from typing import Any
 from carillon.application.api_keys import CreateKey, ListKeys, NewKey, RevokeKey, RotateKey
 from carillon.domain.instants import format_instant
 from carillon.domain.tenancy import SCOPES, ApiKey
-from carillon.entrypoint.action_bodies import body_of_action, refuse_idempotency_key
+from carillon.entrypoint.action_bodies import body_of_action
 from carillon.entrypoint.http_request import Answer, Request, require_json
 from carillon.entrypoint.json_text import read_object
 
@@ -32,7 +32,6 @@ class KeyHandlers:
         """POST /v1/keys."""
         from carillon.entrypoint.wire.keys import read_key
 
-        refuse_idempotency_key(request)
         require_json(request)
         wish = read_key(read_object(request.body), request.now_ms)
         new = self.create(

@@ -24,6 +24,7 @@ from carillon.application.edit_job import RevisionMismatchError
 from carillon.application.read_jobs import JobNotFoundError
 from carillon.application.read_runs import RunNotFoundError
 from carillon.application.redrive import NotRedrivableError
+from carillon.application.repeat_safely import OtherRequestError, RequestInFlightError
 from carillon.application.signing_secrets import SecretNotFoundError
 from carillon.domain.destinations import MOST_DESTINATIONS
 from carillon.domain.editing import JobFinishedError
@@ -47,6 +48,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "not_found": (404, "There is no such thing"),
     "method_not_allowed": (405, "The method is not allowed here"),
     "name_taken": (409, "The name is taken"),
+    "request_in_flight": (409, "The first request is under way"),
     "run_ended": (409, "The run has ended"),
     "not_redrivable": (409, "The run cannot be redriven"),
     "key_ended": (409, "The key is in force no longer"),
@@ -58,6 +60,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "too_large": (413, "The request is too large"),
     "unsupported_media_type": (415, "The content type is not supported"),
     "invalid_fields": (422, "Fields of the request are not valid"),
+    "idempotency_mismatch": (422, "The key belongs to another request"),
     "not_supported": (422, "Documented, but not built yet"),
     "precondition_required": (428, "The request must be conditional"),
     "too_many_edits": (429, "The job has been edited too often"),
@@ -162,6 +165,19 @@ def _job_finished(_: object) -> Refusal:
     return Refusal("job_finished", "the job has ended in a way that does not allow this")
 
 
+def _request_in_flight(error: RequestInFlightError) -> Refusal:
+    return Refusal(
+        "request_in_flight",
+        "a request with this Idempotency-Key is being carried out; try again",
+        headers={"Retry-After": str(max(min(-(-error.wait_ms // 1000), 5), RETRY_AFTER_SECONDS))},
+    )
+
+
+def _other_request(_: object) -> Refusal:
+    wrong = FieldError("header", "Idempotency-Key", "idempotency_mismatch", "it was used for another request before")
+    return Refusal("idempotency_mismatch", wrong.detail, (wrong,))
+
+
 def _run_ended(error: RunEndedError) -> Refusal:
     return Refusal("run_ended", f"the run is {error.state} already")
 
@@ -228,6 +244,8 @@ _ANSWERS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
     NoOccurrenceError: _no_occurrence,
     RevisionMismatchError: _revision_mismatch,
     JobFinishedError: _job_finished,
+    RequestInFlightError: _request_in_flight,
+    OtherRequestError: _other_request,
     RunEndedError: _run_ended,
     NotRedrivableError: _not_redrivable,
     SecretNotFoundError: _not_found,

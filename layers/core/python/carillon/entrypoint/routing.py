@@ -1,9 +1,10 @@
 """Which route a request takes. What is documented and not built yet has routes too, to be refused as such."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from carillon.domain.idempotency import KeptAnswer
 from carillon.entrypoint.http_request import Request
 from carillon.entrypoint.problems import Refusal
 
@@ -20,6 +21,8 @@ class Route(Generic[Handle]):
         scope: what the key has to allow; None where no key is asked for.
         handle: what answers; None for what is documented but not built yet.
         parameters: the names that the query may hold.
+        shows_secret: whether the answer holds what must not be kept.
+        recheck: raises what is to be answered instead, if an answer that was kept is not true any more.
     """
 
     method: str
@@ -27,6 +30,8 @@ class Route(Generic[Handle]):
     scope: str | None
     handle: Handle | None = None
     parameters: frozenset[str] = frozenset()
+    shows_secret: bool = False
+    recheck: Callable[[Request, KeptAnswer], None] | None = None
 
     def match(self, segments: tuple[str, ...]) -> Mapping[str, str] | None:
         """The values in a path, or None when the path is another."""

@@ -79,6 +79,12 @@ KEY_EXPIRES_AT_MS: Final = "key_expires_at_ms"
 REVOKED_AT: Final = "revoked_at"
 CIPHERTEXT: Final = "ciphertext"
 RETIRES_AT: Final = "retires_at"
+FINGERPRINT: Final = "fingerprint"
+BEGUN_AT: Final = "begun_at"
+SEED: Final = "seed"
+STATUS: Final = "status"
+ANSWER: Final = "answer"
+ANSWER_HEADERS: Final = "answer_headers"
 OCCURRED_AT: Final = "occurred_at"
 ACTOR: Final = "actor"
 ACTION: Final = "action"
@@ -166,6 +172,11 @@ def secret_key(tenant: str, secret_id: str) -> tuple[str, str]:
 def tenants_key_key(tenant: str, key_id: str) -> tuple[str, str]:
     """The key of the item that says that an API key is a tenant's."""
     return tenant_pk(tenant), KEY_PREFIX + key_id
+
+
+def request_key(tenant: str, key: str) -> tuple[str, str]:
+    """The key of a request that a tenant may repeat under a key of its own."""
+    return f"REQUEST#{tenant}", key
 
 
 def audit_pk(tenant: str) -> str:

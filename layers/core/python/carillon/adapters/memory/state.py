@@ -7,6 +7,7 @@ from threading import RLock
 from carillon.adapters.store_rules import due_job, due_run
 from carillon.domain.audit import AuditEvent
 from carillon.domain.destinations import Destinations
+from carillon.domain.idempotency import IdempotencyRecord
 from carillon.domain.job import Job, JobSpec
 from carillon.domain.planning import DueEntry, DueJob, DueRun, UnreadableEntry
 from carillon.domain.run import Run
@@ -69,6 +70,7 @@ class MemoryState:
     api_keys: dict[str, ApiKey] = field(default_factory=dict)
     destinations: dict[str, Destinations] = field(default_factory=dict)
     secrets: defaultdict[str, dict[str, tuple[SigningSecret, str]]] = field(default_factory=lambda: defaultdict(dict))
+    requests: dict[tuple[str, str], IdempotencyRecord] = field(default_factory=dict)
     audit: defaultdict[str, dict[str, AuditEvent]] = field(default_factory=lambda: defaultdict(dict))
     limits: dict[str, DispatchLimit] = field(default_factory=dict)
     calendars: dict[str, Calendar] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.edges import MemoryClock, RecordingMeter, SequentialIds
 from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
+from carillon.adapters.memory.requests import MemoryIdempotencyRecords
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
@@ -41,6 +42,7 @@ class MemoryWorld:
     keys: MemoryApiKeys = field(init=False)
     secrets: MemorySigningSecrets = field(init=False)
     trail: MemoryAuditTrail = field(init=False)
+    requests: MemoryIdempotencyRecords = field(init=False)
     limits: MemoryDispatchLimits = field(init=False)
     slots: MemorySlotLedger = field(init=False)
     quarantine: MemoryQuarantine = field(init=False)
@@ -60,6 +62,7 @@ class MemoryWorld:
         self.tenants = MemoryTenants(self.state)
         self.keys = MemoryApiKeys(self.state)
         self.secrets = MemorySigningSecrets(self.state)
+        self.requests = MemoryIdempotencyRecords(self.state)
         self.trail = MemoryAuditTrail(self.state)
         self.limits = MemoryDispatchLimits(self.state)
         self.slots = MemorySlotLedger(self.state)
