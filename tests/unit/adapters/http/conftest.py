@@ -5,11 +5,18 @@ import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from carillon.adapters.http.caller import HttpCaller
 from carillon.adapters.http.dialling import default_tls
@@ -129,7 +136,8 @@ def serve() -> Iterator[Serve]:
     servers: list[Server] = []
 
     def start(script: Script, tls: ssl.SSLContext | None = None, address: str = "127.0.0.1", port: int = 0) -> Server:
-        server = Server(socket.create_server((address, port)), script, tls)
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        server = Server(socket.create_server((address, port), family=family), script, tls)
         servers.append(server)
         if tls is not None:
             tls.sni_callback = lambda _sock, name, _context: server.names.append(name)
@@ -159,6 +167,26 @@ def certified(authority: trustme.CA) -> Callable[..., ssl.SSLContext]:
         return context
 
     return make
+
+
+@pytest.fixture
+def self_signed(tmp_path: Path) -> ssl.SSLContext:
+    """Server-side TLS settings whose certificate is right in all but that it vouches for itself."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    file = tmp_path / "self-signed.pem"
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(private + certificate.public_bytes(Encoding.PEM))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context
 
 
 @dataclass

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import ssl
+import warnings
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +18,7 @@ from carillon.domain.outcomes import Failure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.adapters.http.conftest import Calls, Conversation, Heart, Script, Serve
+    from tests.unit.adapters.http.conftest import Calls, Conversation, Heart, MakeCalls, Script, Serve
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -54,6 +56,87 @@ def test_a_certificate_of_an_unknown_authority_stops_the_call(
     assert call(f"https://hooks.acme.com:{server.port}/").failure is Failure.TLS_ERROR
     server.close()
     assert server.requests == [b""]
+
+
+def test_an_expired_certificate_stops_the_call(
+    serve: Serve, call: Calls, answering: Callable[[bytes], Script], authority: trustme.CA
+) -> None:
+    """The right name and the right authority do not help."""
+    expired = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("hooks.acme.com", not_after=datetime(2020, 1, 1, tzinfo=UTC)).configure_cert(expired)
+    server = serve(answering(OK), expired)
+    assert call(f"https://hooks.acme.com:{server.port}/").failure is Failure.TLS_ERROR
+    server.close()
+    assert server.requests == [b""]
+
+
+def test_a_self_signed_certificate_stops_the_call(
+    serve: Serve, call: Calls, answering: Callable[[bytes], Script], self_signed: ssl.SSLContext
+) -> None:
+    """Nobody vouches for it but itself."""
+    server = serve(answering(OK), self_signed)
+    assert call(f"https://hooks.acme.com:{server.port}/").failure is Failure.TLS_ERROR
+    server.close()
+    assert server.requests == [b""]
+
+
+def test_tls_below_1_2_is_not_spoken(
+    serve: Serve, call: Calls, answering: Callable[[bytes], Script], certified: Callable[..., ssl.SSLContext]
+) -> None:
+    """A server that knows nothing newer is not called."""
+    old = certified()
+    old.set_ciphers("ALL:@SECLEVEL=0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+    server = serve(answering(OK), old)
+    assert call(f"https://hooks.acme.com:{server.port}/").failure is Failure.TLS_ERROR
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="this system has no IPv6")
+def test_an_ipv6_target_keeps_its_name(
+    serve: Serve,
+    make_calls: MakeCalls,
+    answering: Callable[[bytes], Script],
+    certified: Callable[..., ssl.SSLContext],
+) -> None:
+    """The address is dialled without brackets; SNI, certificate and Host have the name."""
+    server = serve(answering(OK), certified(), address="::1")
+    assert make_calls(["::1"])(f"https://hooks.acme.com:{server.port}/").excerpt == "ok"
+    assert server.names == ["hooks.acme.com"]
+    assert f"Host: hooks.acme.com:{server.port}".encode() in server.requests[0].split(b"\r\n")
+
+
+def test_proxies_of_the_environment_are_ignored_under_tls(
+    serve: Serve,
+    call: Calls,
+    answering: Callable[[bytes], Script],
+    certified: Callable[..., ssl.SSLContext],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """(d): the proxy that the variables name is a server that listens, and it hears nothing."""
+    proxy, server = serve(answering(OK)), serve(answering(OK), certified())
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+    assert call(f"https://hooks.acme.com:{server.port}/").status == 200
+    assert proxy.conversations == []
+
+
+@pytest.mark.parametrize("part", ["headers", "body"])
+def test_b170_a_slow_drip_under_tls_ends_at_the_deadline(
+    serve: Serve, call: Calls, certified: Callable[..., ssl.SSLContext], part: str
+) -> None:
+    """B170: each byte is a record of its own, and none of them buys time."""
+
+    def drip(conversation: Conversation) -> None:
+        conversation.read_request()
+        conversation.send(b"HTTP/1.1 200 OK\r\n" + (b"Content-Length: 9999\r\n\r\n" if part == "body" else b"X-A: "))
+        conversation.send_slowly(b"a" * 10_000)
+
+    server = serve(drip, certified())
+    outcome = call(f"https://hooks.acme.com:{server.port}/", within_ms=500)
+    assert outcome.failure is Failure.TIMEOUT
+    assert outcome.duration_ms >= 500
 
 
 def test_b163_a_server_that_speaks_no_tls(serve: Serve, call: Calls, answering: Callable[[bytes], Script]) -> None:

@@ -69,6 +69,10 @@ MOST_ATTEMPTS_LOST = 3
 
 REDRIVEN = "redriven"
 
+MOST_ATTEMPTS_KEPT = 100
+MOST_EXCERPTS_KEPT = 10
+"""Of the newest attempts: escaped, an excerpt may take 24 KB of an item that has 400."""
+
 
 class IllegalMoveError(Exception):
     """A run was asked to go where its state does not allow: a bug, never a race."""
@@ -196,8 +200,14 @@ def redriven(run: Run, *, now_ms: int, lane: Lane) -> Run:
 
 
 def finished_attempt(run: Run, attempt: Attempt) -> tuple[Attempt, ...]:
-    """The attempts of a run with the current one replaced by how it ended."""
-    return (*run.attempts[:-1], attempt)
+    """The attempts of a run with the current one replaced by how it ended.
+
+    Of many the oldest go, and all but the newest lose their excerpts: a record that had outgrown its item could not be
+    written any more, and the run not be ended.
+    """
+    older = run.attempts[:-1][-(MOST_ATTEMPTS_KEPT - 1) :]
+    bare = max(len(older) + 1 - MOST_EXCERPTS_KEPT, 0)
+    return (*(replace(each, excerpt=None) for each in older[:bare]), *older[bare:], attempt)
 
 
 def waiting(
