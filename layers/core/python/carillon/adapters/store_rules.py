@@ -3,8 +3,8 @@
 Most of it recognises a write of our own whose answer was lost: asked again, it has succeeded.
 """
 
+from carillon.domain.due import DueJob, DueRun
 from carillon.domain.job import ClaimLease, Job, JobSpec, JobState
-from carillon.domain.planning import DueJob, DueRun
 from carillon.domain.run import Run, RunState
 from carillon.ports import Claim, Confirmation, JobDeferral
 

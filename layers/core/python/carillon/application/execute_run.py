@@ -10,14 +10,13 @@ Where it may die, and who repairs it:
 import logging
 from dataclasses import dataclass
 
-from carillon.application.pause_gone import pause_gone
 from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords, facts
 from carillon.domain.admission import RUN_CANCELLED, Contested, Drop, End, Start, Superseded, WaitLonger, judge
 from carillon.domain.callbacks import callback
-from carillon.domain.job import Definition
+from carillon.domain.due import due_time
+from carillon.domain.job import Definition, HttpTarget
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
 from carillon.domain.outcomes import TARGET_GONE, CallRequest, Outcome, Verdict, classify, error_code
-from carillon.domain.planning import due_time
 from carillon.domain.retry import GiveUp, decide_retry
 from carillon.domain.retry_after import parse_retry_after
 from carillon.domain.run import Attempt, Run, RunState, finished_attempt, heartbeat, started, waiting
@@ -185,7 +184,7 @@ class ExecuteRun:
             written = self._record(run, definition, outcome)
             if isinstance(written, Saved):
                 if written.run.reason == TARGET_GONE:
-                    pause_gone(self.records, written.run, definition.spec.target)
+                    _pause_gone(self.records, written.run, definition.spec.target)
                 return DONE
             newest = written.run
             if newest is None or not _is_same_attempt(newest, run):
@@ -232,6 +231,13 @@ def _attempt(run: Run, outcome: Outcome, now_ms: int) -> Attempt:
         truncated=outcome.truncated,
         revision=begun.revision,
     )
+
+
+def _pause_gone(records: RunRecords, run: Run, called: HttpTarget) -> None:
+    """Pause the job of a target that is gone. It is rare, and only then a worker has to know of edits and calendars."""
+    from carillon.application.pause_gone import pause_gone  # noqa: PLC0415 - see above
+
+    pause_gone(records, run, called)
 
 
 def _is_same_attempt(stored: Run | None, run: Run) -> bool:

@@ -6,10 +6,10 @@ If the record refuses that write because somebody else was there first, `resolve
 
 from dataclasses import dataclass
 
+from carillon.domain.due import due_time
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Definition, JobState
 from carillon.domain.messages import MessageKind, WorkMessage
-from carillon.domain.planning import due_time
 from carillon.domain.retry import MAX_AGE_MS
 from carillon.domain.run import MOST_ATTEMPTS_LOST, Run, RunState
 

@@ -7,77 +7,44 @@ over, and keeps its instant, decides what the first one did.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha256
 from itertools import chain, islice
 
+from carillon.domain.due import (
+    DueEntry,
+    DueJob,
+    DueRun,
+    Occurrence,
+    UnreadableEntry,
+    due_time,
+    fire_time,
+    planning_rules,
+    window_offset,
+)
 from carillon.domain.identity import RunKey
 from carillon.domain.instants import LAST_INSTANT_MS
-from carillon.domain.job import Job, JobState, Lane, MisfirePolicy, PlanningRules, Priority
+from carillon.domain.job import JobState, MisfirePolicy, PlanningRules
 from carillon.domain.run import Run, RunState, SkippedBlock
 from carillon.domain.schedule import OneOff, Schedule, decode
+
+__all__ = [
+    "DueEntry",
+    "DueJob",
+    "DueRun",
+    "Occurrence",
+    "Plan",
+    "UnreadableEntry",
+    "decide",
+    "due_time",
+    "fire_time",
+    "skipped_record",
+    "window_offset",
+]
 
 MOST_SENDS = 100
 """Occurrences of one job sent by one decision; what is beyond stays due and is decided next."""
 
 MOST_SINGLE_SKIPS = 10
 """Skipped occurrences get a record each up to this many, and one summary beyond."""
-
-
-@dataclass(frozen=True, slots=True)
-class DueJob:
-    """A job, or a segment of one, as the due index shows it. Instants in epoch ms; `schedule` and `rules` as stored."""
-
-    job_id: str
-    tenant: str
-    shard: int
-    next_fire_time: int
-    scheduled_for: int
-    version: int
-    generation: int
-    lane: Lane
-    priority: Priority
-    schedule: str
-    rules: str
-    planned: int = 0
-    granted: bool = False
-    segment: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DueRun:
-    """A run that waits, as the due index shows it."""
-
-    job_id: str
-    name: str
-    tenant: str
-    shard: int
-    next_fire_time: int
-    wait: int
-    generation: int
-    lane: Lane
-    priority: Priority
-    granted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadableEntry:
-    """An entry of the due index that is no job and no run of ours: to be set aside alone."""
-
-    pk: str
-    sk: str
-    shard: int
-    reason: str
-
-
-DueEntry = DueJob | DueRun | UnreadableEntry
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """One nominal time, and when its run is due (both epoch ms)."""
-
-    scheduled_for: int
-    due_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +75,6 @@ def _schedule(text: str) -> Schedule:
     return decode(text)
 
 
-@lru_cache(maxsize=1024)
-def _rules(text: str) -> PlanningRules:
-    return PlanningRules.decode(text)
-
-
 def decide(entry: DueJob, decided_at: int, look_ahead_ms: int) -> Plan:
     """The plan for a due job as of an instant (epoch ms).
 
@@ -122,7 +84,7 @@ def decide(entry: DueJob, decided_at: int, look_ahead_ms: int) -> Plan:
     Raises:
         ValueError: the stored schedule or rules are damaged.
     """
-    schedule, rules = _schedule(entry.schedule), _rules(entry.rules)
+    schedule, rules = _schedule(entry.schedule), planning_rules(entry.rules)
     offset = window_offset(entry.job_id, rules.window_ms)
     first, on_time_from = entry.scheduled_for, decided_at - rules.misfire_grace_ms - offset
     horizon = max(first, decided_at + look_ahead_ms - offset)
@@ -151,26 +113,6 @@ def _split(nominal_times: Iterator[int], horizon: int, room: int) -> tuple[tuple
             return tuple(sends), nominal
         sends.append(nominal)
     return tuple(sends), None
-
-
-def window_offset(job_id: str, window_ms: int) -> int:
-    """How far into its window each run of a job is put, ms: the same for all its runs, spread evenly over the jobs."""
-    return int.from_bytes(sha256(f"window:{job_id}".encode()).digest()[:8], "big") % window_ms if window_ms else 0
-
-
-def fire_time(job_id: str, rules: PlanningRules, nominal: int) -> int:
-    """When the run of a nominal time is due (both epoch ms)."""
-    return nominal + window_offset(job_id, rules.window_ms)
-
-
-def due_time(job: Job, key: RunKey) -> int:
-    """When a run of a job is due by the job's present window, epoch ms; a manual run is due at its own time."""
-    if key.is_manual:
-        return key.scheduled_for
-    try:
-        return fire_time(job.id, _rules(job.rules), key.scheduled_for)
-    except ValueError:  # damaged since it was planned: the run goes on without a window
-        return key.scheduled_for
 
 
 def _due(entry: DueJob, nominal: int, offset: int) -> int:

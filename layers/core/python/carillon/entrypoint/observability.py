@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from threading import Lock
 from typing import Any, Protocol
@@ -35,13 +36,14 @@ class EmbeddedMeter:
     def __init__(self, service: str) -> None:
         self._service = service
         self._metrics = Metrics(service=service)
+        self._counts: Counter[str] = Counter()
         self._lock = Lock()
 
     def count(self, name: str, value: int = 1) -> None:
         """Add to a counter; adding nothing writes nothing."""
         if value:
             with self._lock:
-                self._metrics.add_metric(name=name, unit=MetricUnit.Count, value=value)
+                self._counts[name] += value
 
     def observe_ms(self, name: str, value_ms: int) -> None:
         """Record a duration, ms."""
@@ -58,6 +60,9 @@ class EmbeddedMeter:
     def flush(self) -> None:
         """Write what was recorded since the last time."""
         with self._lock:
+            for name, value in self._counts.items():
+                self._metrics.add_metric(name=name, unit=MetricUnit.Count, value=value)
+            self._counts.clear()
             if self._metrics.metric_set:
                 self._metrics.flush_metrics()
 

@@ -13,8 +13,8 @@ from carillon.adapters.dynamodb.job_items import job_if_readable, job_key
 from carillon.adapters.dynamodb.run_items import run_key
 from carillon.adapters.dynamodb.writes import Write, setting, update
 from carillon.adapters.store_rules import was_deferred
+from carillon.domain.due import DueRun
 from carillon.domain.identity import RunKey
-from carillon.domain.planning import DueRun
 from carillon.ports import JobDeferral
 
 _STILL_THERE: Final = f"#{k.WAIT} = :{k.WAIT} AND attribute_exists(#{k.SHARD})"

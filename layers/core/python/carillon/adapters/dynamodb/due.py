@@ -8,7 +8,7 @@ from carillon.adapters.dynamodb.attributes import number
 from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.dynamodb.due_items import due_entry, set_item_aside
 from carillon.adapters.dynamodb.writes import key_of
-from carillon.domain.planning import DueEntry, UnreadableEntry
+from carillon.domain.due import DueEntry, UnreadableEntry
 
 _DUE: Final = f"#{k.SHARD} = :{k.SHARD} AND #{k.NEXT_FIRE_TIME} <= :until"
 

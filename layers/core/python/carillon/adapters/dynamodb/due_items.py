@@ -6,8 +6,8 @@ from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.dynamodb.job_items import job_id_of
 from carillon.adapters.dynamodb.run_items import run_key_of
 from carillon.adapters.dynamodb.writes import key_of, setting, update
+from carillon.domain.due import DueEntry, DueJob, DueRun, UnreadableEntry
 from carillon.domain.job import JobState, Lane, Priority
-from carillon.domain.planning import DueEntry, DueJob, DueRun, UnreadableEntry
 from carillon.ports import UnreadableItemError
 
 LONGEST_REASON = 200

@@ -23,8 +23,8 @@ from carillon.adapters.store_rules import (
     is_same_edit,
     was_set_to_error,
 )
+from carillon.domain.due import DueJob
 from carillon.domain.job import Definition, Job, JobSpec, JobState
-from carillon.domain.planning import DueJob
 from carillon.domain.run import Run
 from carillon.ports import (
     Claim,

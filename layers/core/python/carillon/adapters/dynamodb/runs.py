@@ -10,8 +10,8 @@ from carillon.adapters.dynamodb.deferrals import run_deferral
 from carillon.adapters.dynamodb.run_items import run_item, run_key, run_of
 from carillon.adapters.dynamodb.writes import ABSENT, put, update
 from carillon.domain.dead_letters import place_at
+from carillon.domain.due import DueRun
 from carillon.domain.identity import RunKey
-from carillon.domain.planning import DueRun
 from carillon.domain.run import Run, RunState
 from carillon.ports import DeadPage, Refused, RunPage, Saved, UnreadableItemError
 
