@@ -6,20 +6,6 @@ exception means that the world did not answer (`Unavailable`), and whatever was 
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from carillon.domain.audit import AuditEvent
-from carillon.domain.destinations import Destinations
-from carillon.domain.idempotency import IdempotencyRecord
-from carillon.domain.identity import RunKey
-from carillon.domain.job import Definition, Job, JobState, Lane, Priority
-from carillon.domain.messages import Tick, WorkMessage
-from carillon.domain.outcomes import CallRequest, Outcome
-from carillon.domain.planning import DueEntry, DueJob, DueRun, Occurrence, UnreadableEntry
-from carillon.domain.run import Run
-from carillon.domain.secrets import Rotation, SigningSecret
-from carillon.domain.slots import Pace
-from carillon.domain.tenancy import ApiKey, DispatchLimit, Tenant
-=======
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,6 +15,7 @@ if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
     from carillon.domain.audit import AuditEvent
     from carillon.domain.destinations import Destinations
     from carillon.domain.due import DueEntry, DueJob, DueRun, Occurrence, UnreadableEntry
+    from carillon.domain.idempotency import IdempotencyRecord
     from carillon.domain.identity import RunKey
     from carillon.domain.job import Definition, Job, JobState, Lane, Priority
     from carillon.domain.messages import Tick, WorkMessage
@@ -37,7 +24,6 @@ if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
     from carillon.domain.secrets import Rotation, SigningSecret
     from carillon.domain.slots import Pace
     from carillon.domain.tenancy import ApiKey, DispatchLimit, Tenant
->>>>>>> 85f1590 (Load no calendar where nothing is planned; add counts up before they are written)
 
 
 class UnavailableError(Exception):
