@@ -1,5 +1,6 @@
 """The dispatcher over the memory stores: ownership, claims, take-overs, refusals, paging, what is set aside."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -7,6 +8,7 @@ import pytest
 
 from carillon.adapters.memory.edges import SequentialIds
 from carillon.application.claim_send_confirm import Addressed, DispatchCounts
+from carillon.application.dispatch_group import PORTION_ENTRIES, SLICE_ENTRIES
 from carillon.domain.job import JobState, Lane, MisfirePolicy, PlanningRules, Priority
 from carillon.domain.messages import WorkMessage
 from carillon.domain.outcomes import Failure
@@ -283,3 +285,38 @@ def test_groups_divide_the_shards() -> None:
         world.state.put_job(replace(world.state.jobs[job_id], shard=shard))
     sent = [world.dispatcher()(group).sent for group in range(3)]
     assert sent == [3, 3, 2]
+
+
+def test_shards_are_worked_through_together() -> None:
+    """Each slice holds entries of all shards: one shard's place in the due index takes only so many writes a second."""
+    world = World(shards=4, page_size=30)
+    for number in range(240):
+        job_id = world.create(OneOff(START_MS + 1_000))
+        world.state.put_job(replace(world.state.jobs[job_id], shard=number % 4))
+    slices: list[Sequence[DueEntry]] = []
+    dispatcher = world.dispatcher()
+    steps = dispatcher.steps
+
+    class Watched:
+        def __call__(self, entries: Sequence[DueEntry], epoch: int, counts: DispatchCounts) -> None:
+            slices.append(entries)
+            steps(entries, epoch, counts)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(steps, name)
+
+    assert replace(dispatcher, steps=Watched())(0).confirmed == 240  # type: ignore[arg-type]
+    for entries in slices:
+        by_shard = Counter(entry.shard for entry in entries)
+        assert max(by_shard.values()) - min(by_shard.values()) <= 1
+        assert len(by_shard) == 4
+
+
+def test_a_long_sweep_looks_at_its_lease_between_portions() -> None:
+    """More than a portion on one page is no reason to lose the group: the lease is renewed in between."""
+    world = World(page_size=10_000)
+    for _ in range(PORTION_ENTRIES + SLICE_ENTRIES):
+        world.create(OneOff(START_MS + 1_000))
+    dispatcher = world.dispatcher()
+    portions = [len(portion) for portion in dispatcher.pages(0)]
+    assert portions == [PORTION_ENTRIES, SLICE_ENTRIES]

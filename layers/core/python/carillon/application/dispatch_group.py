@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Protocol, TypeVar
 
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchCounts, DispatchRules
@@ -23,6 +23,9 @@ SLICE_ENTRIES = 100
 
 BEHIND_MS = 1_000
 """A group that sends later than this after the time is told by its number: one that is in time costs no metric."""
+
+PORTION_ENTRIES = 32 * SLICE_ENTRIES
+"""Entries between two looks at the time and the lease: seconds of work, and enough slices that few threads idle."""
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -82,12 +85,18 @@ class DispatchGroup:
             self.leases.release(lease)
 
     def pages(self, group: int) -> Iterator[Sequence[DueEntry]]:
-        """The non-empty pages of one sweep over the group's shards; the first ones of all shards are read at once."""
+        """What one sweep over the group's shards finds, in portions that are not empty.
+
+        A page of each shard is read at once, and their entries are dealt out in turn. A shard is one partition key of
+        the due index, which takes 1,000 write units a second: one shard after another would hold a spike to that.
+        """
         until_ms = self.steps.clock.now_ms() + self.rules.look_ahead_ms
         shards = range(group, max(self.rules.shards, self.ledger.highest()), self.rules.groups)
         readers = [self.index.pages(shard, until_ms) for shard in shards]
-        for first, reader in zip(list(self.spread(_next_page, readers)), readers, strict=True):
-            yield from (page for page in chain((first,), reader) if page)
+        while readers:
+            read = list(zip(self.spread(_next_page, readers), readers, strict=True))
+            yield from _portions([page for page, _ in read if page])
+            readers = [reader for page, reader in read if page is not None]
 
     def _report(self, group: int, counts: DispatchCounts) -> None:
         self.steps.meter.count("occurrences_sent", counts.sent)
@@ -133,7 +142,7 @@ class _Tenure:
         return found
 
     def _handle(self, entries: Sequence[DueEntry]) -> None:
-        """Handle a page in slices, side by side if the stage wants that: each slice is claimed, sent and confirmed."""
+        """Handle entries in slices, side by side if the stage wants that: each slice is claimed, sent and confirmed."""
         slices = [entries[start : start + SLICE_ENTRIES] for start in range(0, len(entries), SLICE_ENTRIES)]
         for wave in self.dispatch.width.waves(slices):
             for counts in self.dispatch.spread(self._handle_slice, wave):
@@ -155,8 +164,14 @@ class _Tenure:
         self.lease = renewed
 
 
-def _next_page(reader: Iterator[Sequence[DueEntry]]) -> Sequence[DueEntry]:
-    return next(reader, ())
+def _next_page(reader: Iterator[Sequence[DueEntry]]) -> Sequence[DueEntry] | None:
+    return next(reader, None)
+
+
+def _portions(pages: Iterable[Sequence[DueEntry]]) -> Iterator[Sequence[DueEntry]]:
+    """The entries of these pages, one of each in turn."""
+    dealt = [entry for turn in zip_longest(*pages) for entry in turn if entry is not None]
+    return (dealt[start : start + PORTION_ENTRIES] for start in range(0, len(dealt), PORTION_ENTRIES))
 
 
 def _identity(entry: DueEntry) -> tuple[str, ...]:
