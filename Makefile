@@ -10,7 +10,7 @@ STAGES := local dev prod small
 SOURCES := layers/core/python cli functions infra tests bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-worker bench-imports fuzz-time simulate simulate-ci chaos spike outage deploy destroy clean
+.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-worker bench-imports scale fuzz-time simulate simulate-ci chaos spike outage deploy destroy clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -73,6 +73,9 @@ bench-imports: $(SETUP) ## Time the cold import of each handler, beside botocore
 
 fuzz-time: $(SETUP) ## Compare 100,000 random questions about time with two other calendars: make fuzz-time SEED=7
 	python -m tests.unit.domain.time.oracles 50000 $(SEED)
+
+scale: $(SETUP) ## Model a spike, an outage and a steady load at a size that no laptop has: docs/scale.md
+	python -m bench.scale
 
 bench-dispatch: $(SETUP) ## Measure the dispatcher's processor time beside the bare AWS calls
 	python -m bench.dispatch_bench
