@@ -26,7 +26,7 @@ TICK_SECONDS = 0.005
 """What else an idle tick takes."""
 
 TICK_WRITES = 8
-ALARMS = 21
+ALARMS = 22
 POLLED_QUEUES = 9
 POLLS_PER_SECOND = 5 / 20
 

@@ -31,7 +31,7 @@ def spike(settings: Settings, *, schedule: str = DAILY, calls: Calls | None = No
 
 def after_outage() -> Load:
     """Ten million runs that were due at midnight, found by a stage that comes back two hours later."""
-    return Load(name="after an outage", arrivals=((0.0, OVERDUE),), begins=OUTAGE_SECONDS, step=0.5)
+    return Load(name="after an outage", arrivals=((0.0, OVERDUE),), begins=OUTAGE_SECONDS, step=1.0)
 
 
 def steady(settings: Settings) -> Load:

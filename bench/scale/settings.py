@@ -44,7 +44,7 @@ class Settings:
     sweep: Sweep = Sweep.TOGETHER
     dispatcher_mb: int = 1_024
     worker_mb: int = 512
-    dispatcher_ms: float = 0.37
+    dispatcher_ms: float = 0.33
     worker_ms: float = 3.0
     batch: int = 10
     most_batches: int = facts.STANDARD_MOST_BATCHES
@@ -75,6 +75,7 @@ def of_stage(stage: Stage) -> Settings:
         groups=stage.groups,
         look_ahead_seconds=stage.look_ahead_seconds,
         most_batches=stage.concurrency.normal,
+        catch_up_rate=stage.catch_up_rate,
         other_concurrency=4 * stage.groups + 50,
     )
 

@@ -285,9 +285,16 @@ class Simulation:
         for at, given in self._slots.give(count, self._now):
             if at > self._now + self._look_ahead:
                 self.result.deferred += given
-                self._to_come.append((at, given))
+                self._let_come_at(at, given)
             else:
                 self._send_at(at, due, given)
+
+    def _let_come_at(self, at: float, count: float) -> None:
+        """Have entries due again; those of one second go together."""
+        if self._to_come and at - self._to_come[-1][0] < 1:
+            at, there = self._to_come.pop()
+            count += there
+        self._to_come.append((at, count))
 
     def _send_at(self, at: float, due: float, count: float) -> None:
         count *= self.result.cost.sends

@@ -99,10 +99,9 @@ def shards_table() -> Rows:
 def outage_table() -> Rows:
     """Ten million overdue runs."""
     cases = [
-        ("`prod`", replace(DEFAULT, catch_up_rate=None)),
-        ("`spike`", replace(SPIKE, catch_up_rate=None)),
-        ("`spike`, 1,000 a second and tenant", replace(SPIKE, catch_up_rate=1_000)),
-        ("`spike`, 500 a second and tenant", replace(SPIKE, catch_up_rate=500)),
+        ("`prod`", DEFAULT),
+        ("`spike`", SPIKE),
+        ("`spike`, 200 a second and tenant", replace(SPIKE, catch_up_rate=200)),
     ]
     load = loads.after_outage()
     head = [
