@@ -61,9 +61,9 @@ class Actor:
             raise KilledError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SkewedClock:
-    """The clock of a machine: so much ahead of the true one."""
+    """The clock of a machine: so much ahead of the true one, until it is corrected."""
 
     world: "World"
     skew_ms: int
@@ -71,6 +71,11 @@ class SkewedClock:
     def now_ms(self) -> int:
         """What this machine takes for the present."""
         return self.world.kernel.now + self.skew_ms
+
+    def correct(self) -> None:
+        """The clock is set, forward or back, and is wrong by another amount then."""
+        most_ms = abs(self.skew_ms)
+        self.skew_ms = self.world.draw.randint(-most_ms, most_ms)
 
     def sleep_ms(self, duration_ms: int) -> None:
         """Let time pass."""

@@ -4,20 +4,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from carillon.application.create_job import CreateJob, NewJob, ShardCount
+from carillon.application.create_job import CreateJob, NewJob
 from carillon.application.edit_job import Edit, EditJob
 from carillon.application.trigger_run import TriggerRun
 from carillon.domain import editing
 from carillon.domain.editing import Edited
 from carillon.domain.job import Definition, HttpTarget, PlanningRules
-from carillon.domain.schedule import encode
+from carillon.domain.schedule import OneOff, Schedule, encode
 from carillon.domain.settling import Moment
 
-from .actors import RETENTION_MS, TENANT, Actor, SkewedClock, guarded
+from .actors import RETENTION_MS, TENANT, Actor, guarded
 from .history import EditKind, Story
 from .plan import EditPlan, JobPlan
 
 if TYPE_CHECKING:
+    from .machines import Server
     from .world import World
 
 
@@ -37,20 +38,21 @@ class Client(Actor):
             job_id=definition.job.id,
             number=job.number,
             created_at=definition.job.created_at,
-            schedule=job.schedule,
+            schedule=_wanted(job, definition.job.created_at),
             rules=job.rules,
             max_attempts=job.retry.max_attempts,
             deadline_ms=job.deadline_ms,
         )
 
 
-def create(world: "World", job: JobPlan, ports: Any, clock: SkewedClock) -> None:
+def create(world: "World", job: JobPlan, ports: Any, server: "Server") -> None:
     """Create a job; what is accepted is there."""
     client = Client(f"client creates {job.number}", job=job, world=world)
     world.kernel.current = client
-    use_case = CreateJob(ports.jobs, world.ids, ShardCount(ports.ledger, world.plan.shards))
+    use_case = CreateJob(ports.jobs, world.ids, server.shards)
+    now_ms = server.clock.now_ms()
     new = NewJob(
-        schedule=job.schedule,
+        schedule=_wanted(job, now_ms),
         target=HttpTarget(f"https://t{job.number}.example.net/", timeout_ms=job.timeout_ms),
         retry=job.retry,
         rules=job.rules,
@@ -58,12 +60,16 @@ def create(world: "World", job: JobPlan, ports: Any, clock: SkewedClock) -> None
         deadline_ms=job.deadline_ms,
     )
     world.ids.job_number = job.number
-    accepted = guarded(world, client, lambda: use_case(TENANT, new, clock.now_ms()))
+    accepted = guarded(world, client, lambda: use_case(TENANT, new, now_ms))
     if accepted and accepted.job.id not in world.state.jobs:
         world.history.broken.append(f"{accepted.job.id}: accepted, and not there")
 
 
-def edit(world: "World", wish: EditPlan, ports: Any, clock: SkewedClock, *, tries: int = 1) -> None:
+def _wanted(job: JobPlan, now_ms: int) -> Schedule:
+    return job.schedule if job.delay_ms is None else OneOff(now_ms + job.delay_ms)
+
+
+def edit(world: "World", wish: EditPlan, ports: Any, server: "Server", *, tries: int = 1) -> None:
     """Edit a job; a client that gets no answer asks again, so many times."""
     world.ids.job_number = wish.job
     job_id = world.ids.job_id(0)
@@ -73,7 +79,7 @@ def edit(world: "World", wish: EditPlan, ports: Any, clock: SkewedClock, *, trie
     if world.trace:
         world.trace("wish", client.name, wish.schedule and encode(wish.schedule), wish.window_ms)
     for _ in range(tries):
-        answer = guarded(world, client, lambda: _asked(world, ports, wish, job_id, clock.now_ms()))
+        answer = guarded(world, client, lambda: _asked(world, ports, wish, job_id, server.clock.now_ms()))
         if answer is not None or client.is_dead:
             return
 

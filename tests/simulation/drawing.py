@@ -7,6 +7,7 @@ from carillon.domain.job import MisfirePolicy, PlanningRules, Priority
 from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, ScheduleError
 
+from .additions import added
 from .history import EditKind
 from .plan import FAULTS, MINUTE_MS, ORDINARY_MS, SECOND_MS, EditPlan, Focus, JobPlan, Plan, Spell, TargetPlan, draws
 
@@ -51,7 +52,7 @@ _HOT_PAIRS = (
 
 def plan_of(seed: int) -> Plan:
     """The plan of a seed."""
-    return _Drawing(seed).plan()
+    return added(_Drawing(seed).plan())
 
 
 class _Drawing:
@@ -63,7 +64,7 @@ class _Drawing:
         self._length_ms = self._pick((60, 120, 300, 600, 1_200, 1_800)) * SECOND_MS
         self._zone, self._start_ms = self._place()
         self._is_contested = self._chance(0.1)
-        self._budget = self._pick((500, 1_500, 3_000, 4_000))
+        self._budget = self._pick((800, 2_000, 4_000, 5_000))
 
     def _pick(self, choices: Any) -> Any:
         return self._draw.choice(choices)

@@ -107,12 +107,14 @@ class Bounds:
 
     Attributes:
         skew_ms: how far any two clocks were apart at most.
+        set_back_ms: how far a worker's clock may have been set back at a stroke.
         promises_health: whether the workers' clocks are close enough for no living worker's attempt to be lost.
         prompt_ms: how late a first start may be, if nothing stood in its way (else None).
         gives_up: whether queues give messages up to their dead letters after a few receipts.
     """
 
     skew_ms: int = 0
+    set_back_ms: int = 0
     promises_health: bool = False
     prompt_ms: int | None = None
     gives_up: bool = False

@@ -1,9 +1,9 @@
 """Virtual time, and actors that are plain synchronous code of which exactly one runs at any moment.
 
 Events are functions in a heap, by instant. An actor runs inside its event until it returns, or until it is suspended
-in the middle of a call of a port: then its thread sleeps, and another thread goes on with the heap until the instant
-of waking comes. Only one thread ever holds the baton, and who gets it next is decided by the heap alone, so a run is
-the same each time. A hand-over costs some 15 µs; an actor that is never suspended costs none.
+in the middle of a call of a port: then its greenlet keeps its stack, and another one goes on with the heap until the
+instant of waking comes. Who goes on next is decided by the heap alone, so a run is the same each time. An actor that is
+never suspended costs no switch at all.
 
 So every interleaving at the grain of port calls can be produced, with any number of frozen actors at any depth: what
 cannot be is a switch between two lines without a port call between them, where no shared state is touched.
@@ -13,41 +13,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from threading import Lock, Thread
 from typing import Any
+
+from greenlet import getcurrent, greenlet
 
 
 class KilledError(BaseException):
     """The process that makes the call is gone: nothing after the call happens, not even error handling."""
-
-
-def _closed() -> Lock:
-    lock = Lock()
-    lock.acquire()
-    return lock
-
-
-@dataclass(slots=True, eq=False)
-class _Sleeper:
-    turn: Lock = field(default_factory=_closed)
-
-
-class _Carrier(Thread):
-    """A thread that works the heap whenever it is given the baton."""
-
-    idle: "list[_Carrier]" = []  # noqa: RUF012 - the pool of all kernels of this process
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.turn = _closed()
-        self.kernel: Kernel | None = None
-
-    def run(self) -> None:
-        while True:
-            self.turn.acquire()
-            kernel, self.kernel = self.kernel, None
-            if kernel is not None:
-                kernel.lead(self)
 
 
 @dataclass(slots=True)
@@ -68,8 +40,8 @@ class Kernel:
     aborting: bool = False
     _heap: list[tuple[int, int, Any]] = field(default_factory=list)
     _pushed: int = 0
-    _done: Lock = field(default_factory=_closed)
-    _broken: BaseException | None = None
+    _root: greenlet = field(default_factory=getcurrent)
+    _idle: list[greenlet] = field(default_factory=list)
 
     def now_ms(self) -> int:
         """The present: the clock of stores and queues."""
@@ -90,15 +62,12 @@ class Kernel:
 
     def run(self) -> bool:
         """Work until nothing is left; False when the limit was reached first, and whoever was suspended is gone."""
-        self._hand_over()
-        self._done.acquire()
-        if self._broken is None and not self._heap:
+        self._root = getcurrent()
+        self._go_on()
+        if not self._heap:
             return True
         self.aborting = True
-        self._hand_over()
-        self._done.acquire()
-        if self._broken is not None:
-            raise self._broken
+        self._go_on()
         return False
 
     def suspend(self, duration_ms: int) -> None:
@@ -113,39 +82,34 @@ class Kernel:
         if not heap or heap[0][0] > wake_at:
             self.now = wake_at
             return
-        sleeper, current = _Sleeper(), self.current
+        current = self.current
         self._pushed += 1
-        heappush(heap, (wake_at, self._pushed, sleeper))
+        heappush(heap, (wake_at, self._pushed, getcurrent()))
         self.asleep += 1
-        self._hand_over()
-        sleeper.turn.acquire()
+        self._go_on()
         self.asleep -= 1
         self.current = current
         if self.aborting:
             raise KilledError
 
-    def lead(self, carrier: _Carrier) -> None:
-        """Work the heap as the holder of the baton, until another has it or nothing is left."""
-        try:
-            while self._heap and (self.aborting or self._heap[0][0] <= self.limit):
-                at_ms, _, act = heappop(self._heap)
-                self.now = max(self.now, at_ms)
-                if type(act) is _Sleeper:
-                    _Carrier.idle.append(carrier)
-                    act.turn.release()
-                    return
-                if not self.aborting:
-                    act()
-        except BaseException as error:  # noqa: BLE001 - handed to whoever called `run`
-            self._broken = self._broken or error
-        _Carrier.idle.append(carrier)
-        self._done.release()
+    def _go_on(self) -> None:
+        """Let another greenlet work the heap; this one's turn comes when its waking does, or the end."""
+        (self._idle.pop() if self._idle else greenlet(self._lead, self._root)).switch()
 
-    def _hand_over(self) -> None:
-        if _Carrier.idle:
-            carrier = _Carrier.idle.pop()
-        else:
-            carrier = _Carrier()
-            carrier.start()
-        carrier.kernel = self
-        carrier.turn.release()
+    def _lead(self) -> None:
+        while True:
+            next_one = self._work()
+            self._idle.append(getcurrent())
+            next_one.switch()
+
+    def _work(self) -> greenlet:
+        """Work the heap until a suspended actor wakes up, or nothing is left; who goes on then."""
+        heap = self._heap
+        while heap and (self.aborting or heap[0][0] <= self.limit):
+            at_ms, _, act = heappop(heap)
+            self.now = max(self.now, at_ms)
+            if type(act) is greenlet:
+                return act
+            if not self.aborting:
+                act()
+        return self._root

@@ -13,6 +13,7 @@ from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedge
 from carillon.adapters.memory.tenants import MemoryDestinations, MemoryQuarantine, MemorySigningSecrets
 from carillon.application.bury_message import BuryMessage
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchRules
+from carillon.application.create_job import ShardCount
 from carillon.application.dispatch_group import DispatchGroup
 from carillon.application.execute_run import ExecuteRun, ExecutionTiming
 from carillon.application.extend_ticks import ExtendTicks
@@ -68,6 +69,14 @@ class Dispatcher:
 
 
 @dataclass(frozen=True, slots=True)
+class Server:
+    """A machine of the API. It learns the count of shards once."""
+
+    clock: SkewedClock
+    shards: ShardCount
+
+
+@dataclass(frozen=True, slots=True)
 class Worker:
     """A machine that calls targets, in both lanes, and one that buries dead letters."""
 
@@ -103,10 +112,14 @@ class Machines:
             destinations=MemoryDestinations(state),  # remembered by the real worker
         )
 
-    def dispatcher(self, skew_ms: int, groups: int) -> Dispatcher:
-        """A dispatcher of a stage with so many groups."""
+    def server(self, skew_ms: int, shards: int) -> Server:
+        """A server of a stage with so many shards."""
+        return Server(SkewedClock(self._world, skew_ms), ShardCount(self.ports.ledger, shards))
+
+    def dispatcher(self, skew_ms: int, groups: int, shards: int) -> Dispatcher:
+        """A dispatcher of a stage with so many groups and shards."""
         world, ports, clock = self._world, self.ports, SkewedClock(self._world, skew_ms)
-        rules = DispatchRules(groups, world.plan.shards, world.plan.look_ahead_ms, RETENTION_MS)
+        rules = DispatchRules(groups, shards, world.plan.look_ahead_ms, RETENTION_MS)
         steps = ClaimSendConfirm(
             index=ports.index,
             jobs=ports.jobs,

@@ -32,7 +32,7 @@ class TargetPlan:
 
 @dataclass(frozen=True, slots=True)
 class JobPlan:
-    """A job that a client creates at an instant (true clock)."""
+    """A job that a client creates at an instant (true clock); with a delay, it runs once, so long after by the API."""
 
     number: int
     at_ms: int
@@ -43,6 +43,7 @@ class JobPlan:
     priority: Priority = Priority.NORMAL
     timeout_ms: int = 15_000
     target: TargetPlan = TargetPlan()
+    delay_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,8 @@ class Plan:
     """Everything that decides a run. Durations in ms; shares in [0, 1].
 
     Attributes:
+        more_shards: by how many a deployment raises the count of shards, at an instant (true clock).
+        corrections_ms: when all clocks are corrected: each is then wrong by another amount, no greater than before.
         faults: which faults may strike.
         fault_every: one of so many calls of ports is struck, on average; 0: none.
         foci: steps that are struck more often.
@@ -105,6 +108,8 @@ class Plan:
     shards: int = 1
     groups: int = 1
     regroup_at_ms: int | None = None
+    more_shards: int = 0
+    more_shards_at_ms: int | None = None
     look_ahead_ms: int = 60_000
     page_size: int = 1_000
     tick_ms: int = 1_000
@@ -117,6 +122,7 @@ class Plan:
     dispatcher_skews_ms: tuple[int, ...] = (0, 0)
     worker_skews_ms: tuple[int, ...] = (0, 0)
     client_skews_ms: tuple[int, ...] = (0,)
+    corrections_ms: tuple[int, ...] = ()
     is_calm: bool = False
     faults: tuple[str, ...] = ()
     fault_every: int = 0

@@ -225,7 +225,7 @@ def _wrong_start(story: Story, one: _Covered, bounds: Bounds) -> Iterator[str]:
     first = run.attempts[0].started_at
     phase = (_known_phase(story, run, one.nominal) if story.edits else None) or one.phase
     due_ms = one.nominal + offset_of(story.job_id, phase.window_ms)
-    if first < due_ms:
+    if first < due_ms - bounds.set_back_ms:
         yield f"early: {run.key.name} starts {due_ms - first} ms too early"
     if story.deadline_ms is not None and first > one.nominal + max(_offsets(story)) + story.deadline_ms:
         yield f"late: {run.key.name} starts after its deadline"

@@ -20,6 +20,7 @@ from .world import World
 
 MOST_SEEDS_PER_BUG = 500
 SEEDS_PER_TASK = 20
+TOLD_EVERY = 100
 
 
 @dataclass(slots=True)
@@ -71,7 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tally = Tally()
     if asked.seeds and not asked.planted:
         tally = _tally(range(asked.first, asked.first + asked.seeds), asked.workers)
-        _tell_failing(tally)
+        if tally.failing:
+            _tell_small(min(tally.failing))
     names = [asked.planted] if asked.planted else [] if asked.no_planted else list(PLANTED)
     caught = _catch_all(names, asked)
     violated = sum(map(len, tally.failing.values()))
@@ -104,7 +106,8 @@ def _tally(seeds: range, workers: int) -> Tally:
     tally, begun = Tally(), monotonic()
     for done in _shared(seeds, workers):
         tally.add(done)
-        if tally.seeds % (SEEDS_PER_TASK * 25) == 0:
+        _tell_failing(done)
+        if tally.seeds % TOLD_EVERY == 0:
             rate = round(tally.occurrences / (monotonic() - begun) * 60)
             _say(f"{tally.seeds} seeds, {tally.occurrences} occurrences, {tally.calls} calls, {rate} a minute")
     return tally
@@ -124,8 +127,6 @@ def _tell_failing(tally: Tally) -> None:
         _say(f"seed {seed}: {len(found)} violations")
         for line in found[:5]:
             _say(f"  {line}")
-    if tally.failing:
-        _tell_small(min(tally.failing))
 
 
 def _tell_small(seed: int) -> None:

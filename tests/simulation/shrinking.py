@@ -13,6 +13,7 @@ MOST_TRIES = 1_500
 
 _SIMPLER: tuple[dict[str, Any], ...] = (
     {"regroup_at_ms": None},
+    {"more_shards_at_ms": None},
     {"restore_ms": None},
     {"ticks_by_queue": False},
     {"dispatcher_skews_ms": (0,)},
@@ -28,7 +29,7 @@ _SIMPLER: tuple[dict[str, Any], ...] = (
     {"look_ahead_ms": 0},
     {"tick_ms": 1_000},
 )
-_LISTS = ("jobs", "redeliveries_ms", "spells", "thefts_ms", "script", "edits")
+_LISTS = ("jobs", "redeliveries_ms", "spells", "thefts_ms", "corrections_ms", "script", "edits")
 
 
 def kinds_of(found: Sequence[str]) -> set[str]:

@@ -59,7 +59,8 @@ class WatchedState(MemoryState):
         if run.state is not RunState.RUNNING or (before and before.state is RunState.RUNNING):
             return None
         due_ms = run.scheduled_for if before is None else before.next_fire_time or 0
-        return f"attempt {run.attempt} starts early" if run.attempts[-1].started_at < due_ms else None
+        earliest_ms = due_ms - self.history.bounds.set_back_ms
+        return f"attempt {run.attempt} starts early" if run.attempts[-1].started_at < earliest_ms else None
 
     def _show(self, key: ItemKey, before: DueJob | DueRun | None, after: DueJob | DueRun | None) -> None:
         super()._show(key, before, after)

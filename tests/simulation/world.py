@@ -26,12 +26,12 @@ from carillon.domain.schedule import decode
 from carillon.ports import GroupLease
 
 from . import clients
-from .actors import Actor, CheapIds, SkewedClock, guarded
+from .actors import Actor, CheapIds, guarded
 from .conveyor import Conveyor
 from .gate import Gate
 from .history import Bounds, EditKind, History
 from .kernel import Kernel
-from .machines import Dispatcher, Machines
+from .machines import Dispatcher, Machines, Server
 from .plan import EditPlan, JobPlan, Plan, Spell, TargetPlan, draws
 from .watch import WatchedJobs, WatchedState
 
@@ -50,6 +50,7 @@ HEALTHY_SKEW_MS = 35_000
 left of a run's lease between two beats: 60 s - 20 s."""
 
 DISPATCHER_LASTS_MS = 55_000
+OVERLAP_MS = 20_000
 USUAL_RECEIVES = 1_000
 
 
@@ -86,9 +87,10 @@ class World:
         self.conveyor = Conveyor(self)
         self._machines = Machines(self, self.conveyor.send)
         self.conveyor.workers = [self._machines.worker(skew) for skew in plan.worker_skews_ms]
-        self._dispatchers = self._dispatchers_of(plan.groups)
-        self._clients = [SkewedClock(self, skew) for skew in plan.client_skews_ms]
         self._groups = plan.groups
+        self._shards = plan.shards
+        self._dispatchers = self._dispatchers_of()
+        self._clients = self._clients_of()
         self._is_closing = False
 
     def dies_at(self, lasts_ms: int) -> int | None:
@@ -137,12 +139,16 @@ class World:
             kernel.at(min(spell.until_ms, plan.quiet_ms), partial(self._end, spell))
         for at_ms in plan.thefts_ms:
             kernel.at(at_ms, self._steal)
+        for at_ms in plan.corrections_ms:
+            kernel.at(at_ms, self._correct)
         for at_ms in plan.redeliveries_ms:
             kernel.at(at_ms, self.conveyor.redeliver)
         if plan.restore_ms is not None:
             kernel.at(plan.restore_ms // 2 + plan.start_ms // 2, self._back_up)
         if plan.regroup_at_ms is not None:
             kernel.at(plan.regroup_at_ms, self._regroup)
+        if plan.more_shards_at_ms is not None:
+            kernel.at(plan.more_shards_at_ms, self._raise_shards)
         if not plan.is_calm:
             kernel.at(plan.quiet_ms, self._fall_quiet)
 
@@ -158,6 +164,10 @@ class World:
     def _fall_quiet(self) -> None:
         self.gate.fall_quiet()
         self.down.clear()
+
+    def _correct(self) -> None:
+        for machine in (*self._clients, *self._dispatchers, *self.conveyor.workers):
+            machine.clock.correct()
 
     def _steal(self) -> None:
         """Somebody takes a group and does nothing with it."""
@@ -176,13 +186,29 @@ class World:
         self.state.leases.update(copy)
 
     def _regroup(self) -> None:
-        """A deployment changes how many groups there are; for a while both kinds of dispatchers run."""
+        """A deployment changes how many groups there are."""
         self._groups = self.plan.groups % 3 + 1
-        regrouped = self._dispatchers_of(self._groups)
-        self._dispatchers = [*self._dispatchers, *regrouped]
-        self.kernel.at(self.kernel.now + 20_000, lambda: setattr(self, "_dispatchers", regrouped))
+        self._deploy()
+
+    def _raise_shards(self) -> None:
+        """A deployment raises how many shards there are."""
+        self._shards += self.plan.more_shards
+        self._deploy()
+
+    def _deploy(self) -> None:
+        """For a while machines of the old settings and of the new ones run side by side."""
+        dispatchers, servers = self._dispatchers_of(), self._clients_of()
+        self._dispatchers = [*self._dispatchers, *dispatchers]
+        self._clients = [*self._clients, *servers]
+        self.kernel.at(self.kernel.now + OVERLAP_MS, partial(self._retire, dispatchers, servers))
+
+    def _retire(self, dispatchers: list[Dispatcher], servers: list[Server]) -> None:
+        self._dispatchers, self._clients = dispatchers, servers
 
     # --------------------------------------------------------------------------------------------------------- tenants
+
+    def _clients_of(self) -> list[Server]:
+        return [self._machines.server(skew, self._shards) for skew in self.plan.client_skews_ms]
 
     def _create(self, job: JobPlan) -> None:
         self.ids.job_number = job.number
@@ -214,8 +240,8 @@ class World:
 
     # ----------------------------------------------------------------------------------------------------- dispatchers
 
-    def _dispatchers_of(self, groups: int) -> list[Dispatcher]:
-        return [self._machines.dispatcher(skew, groups) for skew in self.plan.dispatcher_skews_ms]
+    def _dispatchers_of(self) -> list[Dispatcher]:
+        return [self._machines.dispatcher(skew, self._groups, self._shards) for skew in self.plan.dispatcher_skews_ms]
 
     def _tick(self) -> None:
         """Tick on while something is due; at the end, only when something is about to be."""
@@ -272,10 +298,12 @@ class World:
 
 def _bounds(plan: Plan) -> Bounds:
     machines = (*plan.dispatcher_skews_ms, *plan.worker_skews_ms, *plan.client_skews_ms, 0)
-    workers = plan.worker_skews_ms
+    most_ms = max(map(abs, machines))
+    most_apart_ms = 2 * max(map(abs, plan.worker_skews_ms))
     return Bounds(
-        skew_ms=max(machines) - min(machines),
-        promises_health=max(workers) - min(workers) < HEALTHY_SKEW_MS,
+        skew_ms=2 * most_ms if plan.corrections_ms else max(machines) - min(machines),
+        set_back_ms=most_apart_ms if plan.corrections_ms else 0,
+        promises_health=most_apart_ms < HEALTHY_SKEW_MS,
         prompt_ms=PROMPT_MS if plan.is_calm else None,
         gives_up=plan.most_receives < USUAL_RECEIVES,
     )
