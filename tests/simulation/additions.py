@@ -2,16 +2,22 @@
 
 from dataclasses import replace
 
+from carillon.domain.job import MisfirePolicy, PlanningRules
 from carillon.domain.retry import RetryPolicy
-from carillon.domain.schedule import OneOff
+from carillon.domain.schedule import CronSchedule, OneOff
 
-from .plan import SECOND_MS, JobPlan, Plan, draws
+from .plan import MINUTE_MS, SECOND_MS, JobPlan, Plan, ZoneChange, draws
+
+_ZONE_CHANGES = (("Asia/Kathmandu", "Asia/Kolkata"), ("Asia/Kolkata", "Asia/Kathmandu"))
+"""A quarter of an hour apart, as Nepal moved in 1986: no interval below has two twins equally near."""
+
+_SPARSE_CRONS = ("*/12 * * * *", "*/20 * * * *", "7,27,47 * * * *", "*/4 * * * *")
 
 
 def added(plan: Plan) -> Plan:
     """A plan with everything."""
     plan = _with_delays(plan)
-    return plan if plan.is_calm else _with_corrections(_with_more_shards(plan))
+    return plan if plan.is_calm else _with_zone_change(_with_corrections(_with_more_shards(plan)))
 
 
 def _instants(plan: Plan, what: str, counts: tuple[int, ...]) -> tuple[int, ...]:
@@ -42,3 +48,19 @@ def _with_more_shards(plan: Plan) -> Plan:
 def _with_corrections(plan: Plan) -> Plan:
     """Clocks that are set, forward and back."""
     return replace(plan, corrections_ms=_instants(plan, "clocks", (0, 0, 1, 4)))
+
+
+def _with_zone_change(plan: Plan) -> Plan:
+    """Jobs in a zone whose rules change in the middle, with nothing else about them that could excuse a gap."""
+    draw = draws(f"zones {plan.seed}")
+    if plan.length_ms < 20 * MINUTE_MS or draw.random() < 0.7:
+        return plan
+    at_ms = plan.start_ms + round(plan.length_ms * draw.uniform(0.2, 0.7))
+    change = ZoneChange(*draw.choice(_ZONE_CHANGES), at_ms, draw.randrange(1_000, 60_000))
+    first = max((job.number for job in plan.jobs), default=-1) + 1
+    schedules = [
+        CronSchedule(expression, change.zone, end_ms=plan.end_ms) for expression in draw.sample(_SPARSE_CRONS, 3)
+    ]
+    rules = PlanningRules(misfire=MisfirePolicy.FIRE_ALL, misfire_grace_ms=60 * MINUTE_MS, max_catch_up=100)
+    jobs = (JobPlan(first + n, plan.start_ms, schedule, rules) for n, schedule in enumerate(schedules))
+    return replace(plan, zone_change=change, jobs=(*plan.jobs, *jobs))

@@ -4,13 +4,18 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from .calls import call_violations
-from .history import Call, History
+from .history import Bounds, Call, History, Story
 from .records import record_violations
+from .zones import zone_violations
 
 
 def violations(history: History) -> list[str]:
     """Everything in a history that no run of the product may show."""
     return list(_all(history))
+
+
+def _record_violations(story: Story, bounds: Bounds) -> Iterator[str]:
+    return record_violations(story, bounds) if story.rezoned is None else zone_violations(story, story.rezoned, bounds)
 
 
 def _all(history: History) -> Iterator[str]:
@@ -21,7 +26,7 @@ def _all(history: History) -> Iterator[str]:
         by_job[call.job_id].append(call)
     for job_id, story in history.stories.items():
         calls = by_job.pop(job_id, [])
-        yield from (f"{line} [job {story.number}]" for line in record_violations(story, history.bounds))
+        yield from (f"{line} [job {story.number}]" for line in _record_violations(story, history.bounds))
         yield from (f"{line} [job {story.number}]" for line in call_violations(story, calls, history.bounds))
     for job_id in by_job:
         yield f"extra call: job {job_id} was never created"

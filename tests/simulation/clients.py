@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from carillon.application.create_job import CreateJob, NewJob
 from carillon.application.edit_job import Edit, EditJob
+from carillon.application.replan import Replan, ReplanCounts
 from carillon.application.trigger_run import TriggerRun
 from carillon.domain import editing
 from carillon.domain.editing import Edited
@@ -34,6 +35,7 @@ class Client(Actor):
         job, world = self.job, self.world
         assert job
         assert world
+        change = world.plan.zone_change
         world.history.stories[definition.job.id] = Story(
             job_id=definition.job.id,
             number=job.number,
@@ -42,6 +44,8 @@ class Client(Actor):
             rules=job.rules,
             max_attempts=job.retry.max_attempts,
             deadline_ms=job.deadline_ms,
+            rezoned=change and change.of(job.schedule),
+            rezoned_at=change.at_ms if change else 0,
         )
 
 
@@ -92,6 +96,14 @@ def _asked(world: "World", ports: Any, wish: EditPlan, job_id: str, now_ms: int)
     if run.key.name not in world.state.runs[job_id]:
         world.history.broken.append(f"{run.key.run_id}: accepted, and not there")
     return run
+
+
+def replan(ports: Any, server: "Server") -> None:
+    """Plan anew, by the present rules of zones, what older rules have planned."""
+    edits = EditJob(ports.jobs, ports.runs, RETENTION_MS)
+    walk = Replan(ports.index, ports.jobs, edits, ports.ledger, server.clock)
+    for _ in walk(ReplanCounts(), dry_run=False):
+        pass
 
 
 def edit_of(wish: EditPlan) -> Edit:

@@ -255,7 +255,7 @@ class _Drawing:
         if self._chance(0.5):  # close to an occurrence, where it hurts
             nominal = job.schedule.next_after(at_ms)
             at_ms = at_ms if nominal is None else nominal + self._draw.randint(-1_500, 1_500)
-        weights = (50, 30, 30, 5, 5, 0) if self._is_contested else (30, 20, 15, 30, 7, 10)
+        weights = (50, 30, 30, 5, 5, 0, 0) if self._is_contested else (30, 20, 15, 30, 7, 10, 0)
         kind = self._draw.choices(tuple(EditKind), weights)[0]
         changes = kind is EditKind.CHANGE
         return EditPlan(

@@ -20,6 +20,7 @@ class EditKind(StrEnum):
     CHANGE = "change"
     CANCEL = "cancel"
     TRIGGER = "trigger"
+    REPLAN = "plan anew by other rules of the zone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,9 @@ class Story:
     max_attempts: int
     deadline_ms: int | None = None
     retry_on: tuple[int, ...] | None = None
+    rezoned: Schedule | None = None
+    """The schedule by the rules that its zone has from some instant on, if they change."""
+    rezoned_at: int = 0
     edits: list[Edit] = field(default_factory=list)
     records: Mapping[str, Run] = field(default_factory=dict)
     state: JobState | None = None

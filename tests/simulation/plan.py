@@ -1,11 +1,11 @@
 """What a seed stands for: the shape of the stage, the jobs and edits of the tenants, and what goes wrong."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from carillon.domain.job import PlanningRules, Priority
 from carillon.domain.retry import RetryPolicy
-from carillon.domain.schedule import Schedule
+from carillon.domain.schedule import CronSchedule, Schedule
 
 from .history import EditKind
 
@@ -44,6 +44,22 @@ class JobPlan:
     timeout_ms: int = 15_000
     target: TargetPlan = TargetPlan()
     delay_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneChange:
+    """From an instant on (true clock) a zone has the rules of another one. Plans are made anew when told, and again."""
+
+    zone: str
+    becomes: str
+    at_ms: int
+    replan_every_ms: int = 30_000
+
+    def of(self, schedule: Schedule) -> CronSchedule | None:
+        """What a schedule becomes, if it is of the zone."""
+        if isinstance(schedule, CronSchedule) and schedule.timezone == self.zone:
+            return replace(schedule, timezone=self.becomes)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +139,7 @@ class Plan:
     worker_skews_ms: tuple[int, ...] = (0, 0)
     client_skews_ms: tuple[int, ...] = (0,)
     corrections_ms: tuple[int, ...] = ()
+    zone_change: ZoneChange | None = None
     is_calm: bool = False
     faults: tuple[str, ...] = ()
     fault_every: int = 0

@@ -7,7 +7,7 @@ from typing import Any
 from unittest.mock import patch
 
 from carillon.adapters.memory.jobs import MemoryJobStore
-from carillon.application import execute_run
+from carillon.application import execute_run, replan
 from carillon.application.edit_job import EditJob
 from carillon.domain import admission, editing, settling
 from carillon.domain.job import JobState
@@ -73,6 +73,18 @@ def _ignoring(state: JobState) -> Iterator[None]:
 def the_planned_are_not_counted() -> Iterator[None]:
     """An edit gives back runs that are not revoked."""
     with patch.object(editing, "_planned_at", lambda job, _at: max(job.planned - 3, 0)):
+        yield
+
+
+@plant
+def twins_are_forgotten() -> Iterator[None]:
+    """By the new rules of a zone, the next occurrence is planned from now on, whatever ran by the old ones."""
+
+    def from_now(schedule: Any, *, stored_ms: int, planned_ms: int | None, now_ms: int) -> int:
+        del planned_ms
+        return stored_ms if stored_ms <= now_ms else schedule.next_after(now_ms) or stored_ms
+
+    with patch.object(replan, "next_by_the_rules", from_now):
         yield
 
 

@@ -14,6 +14,7 @@ MOST_TRIES = 1_500
 _SIMPLER: tuple[dict[str, Any], ...] = (
     {"regroup_at_ms": None},
     {"more_shards_at_ms": None},
+    {"zone_change": None},
     {"restore_ms": None},
     {"ticks_by_queue": False},
     {"dispatcher_skews_ms": (0,)},

@@ -91,6 +91,7 @@ class WatchedJobs(MemoryJobStore):
         self._history = state.history
         self._acting = state.acting
         self.decided_at: dict[str, int] = {}
+        self._holders: dict[tuple[str, int | None, int], Claim] = {}
 
     def get(self, job_id: str) -> Definition | None:
         """Both halves, or None."""
@@ -132,8 +133,19 @@ class WatchedJobs(MemoryJobStore):
         results = super().claim_many(claims)
         for result in results:
             if isinstance(result, Claimed):
-                self.decided_at[result.claim.claim_id] = result.claim.decided_at
+                self._note_claim(result.claim)
         return results
+
+    def _note_claim(self, claim: Claim) -> None:
+        """One claim of each plan; after it only whoever takes it over, to decide as of the same instant."""
+        self.decided_at[claim.claim_id] = claim.decided_at
+        plan = (claim.entry.job_id, claim.entry.segment, claim.entry.version)
+        before = self._holders.get(plan, claim)
+        self._holders[plan] = claim
+        if (claim.claim_id, claim.decided_at) == (before.claim_id, before.decided_at):
+            return
+        if (claim.takes_over, claim.decided_at) != (before.claim_id, before.decided_at):
+            self._history.broken.append(f"{claim.entry.job_id}: version {claim.entry.version} is claimed twice")
 
 
 def offset_of(job_id: str, window_ms: int) -> int:

@@ -17,10 +17,12 @@ count it, too.
 """
 
 import logging
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from carillon.adapters.memory.queues import MemoryDelivery
+from carillon.adapters.memory.state import TickRange
 from carillon.domain.job import JobState
 from carillon.domain.schedule import decode
 from carillon.ports import GroupLease
@@ -34,6 +36,7 @@ from .kernel import Kernel
 from .machines import Dispatcher, Machines, Server
 from .plan import EditPlan, JobPlan, Plan, Spell, TargetPlan, draws
 from .watch import WatchedJobs, WatchedState
+from .zones import ZoneRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +94,7 @@ class World:
         self._shards = plan.shards
         self._dispatchers = self._dispatchers_of()
         self._clients = self._clients_of()
+        self._rules = ZoneRules(plan.zone_change)
         self._is_closing = False
 
     def dies_at(self, lasts_ms: int) -> int | None:
@@ -111,7 +115,8 @@ class World:
         kernel.at(plan.start_ms, self._tick)
         if plan.ticks_by_queue:
             kernel.at(plan.start_ms - plan.start_ms % 60_000, self._extend_ticks)
-        has_ended = kernel.run()
+        with self._rules.in_force():
+            has_ended = kernel.run()
         return self._finish(has_ended=has_ended)
 
     def _finish(self, *, has_ended: bool) -> History:
@@ -141,6 +146,9 @@ class World:
             kernel.at(at_ms, self._steal)
         for at_ms in plan.corrections_ms:
             kernel.at(at_ms, self._correct)
+        if plan.zone_change is not None:
+            kernel.at(plan.zone_change.at_ms, self._rules.change)
+            kernel.at(plan.zone_change.at_ms + plan.zone_change.replan_every_ms, self._replan)
         for at_ms in plan.redeliveries_ms:
             kernel.at(at_ms, self.conveyor.redeliver)
         if plan.restore_ms is not None:
@@ -177,13 +185,15 @@ class World:
         self.state.leases[group] = GroupLease(group, "thief", epoch, self.kernel.now + 10_000)
 
     def _back_up(self) -> None:
-        copy = dict(self.state.leases)
-        self.kernel.at(self.plan.restore_ms or 0, partial(self._restore, copy))
+        state = self.state
+        copy = (dict(state.leases), state.shards, replace(state.ticks))
+        self.kernel.at(self.plan.restore_ms or 0, partial(self._restore, *copy))
 
-    def _restore(self, copy: dict[int, GroupLease]) -> None:
-        """The control table is put back to an older copy."""
+    def _restore(self, leases: dict[int, GroupLease], shards: int, ticks: TickRange) -> None:
+        """The control table is put back to an older copy: who owns what, how many shards there are, what is covered."""
         self.state.leases.clear()
-        self.state.leases.update(copy)
+        self.state.leases.update(leases)
+        self.state.shards, self.state.ticks = shards, ticks
 
     def _regroup(self) -> None:
         """A deployment changes how many groups there are."""
@@ -237,6 +247,15 @@ class World:
         if state is JobState.SCHEDULED and getattr(decode(schedule), "end_ms", 0) is None:
             return EditKind.CANCEL
         return None
+
+    def _replan(self) -> None:
+        """The operator lets jobs be planned anew, again and again: what could not be moved may be by then."""
+        change = self.plan.zone_change
+        if change is None or self._is_closing:
+            return
+        self.kernel.at(self.kernel.now + change.replan_every_ms, self._replan)
+        operator = Actor("operator", wish=EditPlan(0, self.kernel.now, EditKind.REPLAN))
+        guarded(self, operator, partial(clients.replan, self._machines.ports, self._clients[0]))
 
     # ----------------------------------------------------------------------------------------------------- dispatchers
 
