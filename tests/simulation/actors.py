@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 RETENTION_MS = 30 * 24 * 3600 * 1000
 TENANT = "acme"
+LIMITED = "umbra"
+"""A tenant that may have a dispatch rate. Its jobs are edited by nobody."""
+
 EXPECTED = (UnavailableError, JobFinishedError, NothingAheadError, TooManyEditsError, ScheduleError, NameTakenError)
 
 

@@ -1,12 +1,16 @@
 """What plans have besides, each from draws of its own: so the rest of a seed's plan is what it would be without."""
 
 from dataclasses import replace
+from random import Random
 
-from carillon.domain.job import MisfirePolicy, PlanningRules
+from carillon.domain.job import MisfirePolicy, PlanningRules, Priority
 from carillon.domain.retry import RetryPolicy
-from carillon.domain.schedule import CronSchedule, OneOff
+from carillon.domain.schedule import CronSchedule, Every, OneOff
+from carillon.domain.slots import Pace
+from carillon.domain.tenancy import DispatchLimit
 
-from .plan import MINUTE_MS, SECOND_MS, JobPlan, Plan, ZoneChange, draws
+from .actors import LIMITED
+from .plan import MINUTE_MS, SECOND_MS, JobPlan, Plan, TargetPlan, ZoneChange, draws
 
 _ZONE_CHANGES = (("Asia/Kathmandu", "Asia/Kolkata"), ("Asia/Kolkata", "Asia/Kathmandu"))
 """A quarter of an hour apart, as Nepal moved in 1986: no interval below has two twins equally near."""
@@ -16,7 +20,7 @@ _SPARSE_CRONS = ("*/12 * * * *", "*/20 * * * *", "7,27,47 * * * *", "*/4 * * * *
 
 def added(plan: Plan) -> Plan:
     """A plan with everything."""
-    plan = _with_delays(plan)
+    plan = _with_rates(_with_delays(plan))
     return plan if plan.is_calm else _with_zone_change(_with_corrections(_with_more_shards(plan)))
 
 
@@ -48,6 +52,36 @@ def _with_more_shards(plan: Plan) -> Plan:
 def _with_corrections(plan: Plan) -> Plan:
     """Clocks that are set, forward and back."""
     return replace(plan, corrections_ms=_instants(plan, "clocks", (0, 0, 1, 4)))
+
+
+def _with_rates(plan: Plan) -> Plan:
+    """A tenant that asks for more than its dispatch rate, beside the others; and late runs of all that are paced."""
+    draw = draws(f"rates {plan.seed}")
+    if draw.random() < 0.2:
+        plan = replace(plan, catch_up=Pace(draw.choice((20_000, 200_000, 1_000_000)), 1))
+    if draw.random() < 0.8:
+        return plan
+    first = max((job.number for job in plan.jobs), default=-1) + 1
+    jobs = tuple(_limited(first + n, plan, draw) for n in range(draw.randint(1, 4)))
+    return replace(
+        plan, limit=DispatchLimit(draw.choice((100, 500, 3_000)), draw.choice((1, 1, 3))), jobs=(*plan.jobs, *jobs)
+    )
+
+
+def _limited(number: int, plan: Plan, draw: Random) -> JobPlan:
+    interval_ms = draw.choice((1, 3, 10)) * SECOND_MS
+    at_ms = plan.start_ms + draw.randrange(plan.length_ms // 2)
+    end_ms = min(at_ms + 200 * interval_ms, plan.end_ms)
+    return JobPlan(
+        number,
+        at_ms,
+        draw.choice((OneOff(at_ms + 5_000), Every(interval_ms, at_ms, None, end_ms))),
+        PlanningRules(draw.choice(tuple(MisfirePolicy)), draw.choice((0, 5_000, 60_000)), draw.choice((1, 20, 100))),
+        retry=RetryPolicy(max_attempts=3, base_ms=SECOND_MS, max_delay_ms=10_000),
+        priority=draw.choice(tuple(Priority)),
+        target=TargetPlan(fails=draw.choice((0.0, 0.1)), statuses=(503,)),
+        tenant=LIMITED,
+    )
 
 
 def _with_zone_change(plan: Plan) -> Plan:

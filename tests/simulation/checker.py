@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from .calls import call_violations
 from .history import Bounds, Call, History, Story
+from .rates import rate_violations
 from .records import record_violations
 from .zones import zone_violations
 
@@ -28,5 +29,7 @@ def _all(history: History) -> Iterator[str]:
         calls = by_job.pop(job_id, [])
         yield from (f"{line} [job {story.number}]" for line in _record_violations(story, history.bounds))
         yield from (f"{line} [job {story.number}]" for line in call_violations(story, calls, history.bounds))
+    if history.bounds.prompt_ms is not None:
+        yield from rate_violations(history)
     for job_id in by_job:
         yield f"extra call: job {job_id} was never created"

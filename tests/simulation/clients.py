@@ -14,7 +14,7 @@ from carillon.domain.job import Definition, HttpTarget, PlanningRules
 from carillon.domain.schedule import OneOff, Schedule, encode
 from carillon.domain.settling import Moment
 
-from .actors import RETENTION_MS, TENANT, Actor, guarded
+from .actors import LIMITED, RETENTION_MS, TENANT, Actor, guarded
 from .history import EditKind, Story
 from .plan import EditPlan, JobPlan
 
@@ -44,6 +44,7 @@ class Client(Actor):
             rules=job.rules,
             max_attempts=job.retry.max_attempts,
             deadline_ms=job.deadline_ms,
+            limit=world.plan.limit if job.tenant == LIMITED else None,
             rezoned=change and change.of(job.schedule),
             rezoned_at=change.at_ms if change else 0,
         )
@@ -64,7 +65,7 @@ def create(world: "World", job: JobPlan, ports: Any, server: "Server") -> None:
         deadline_ms=job.deadline_ms,
     )
     world.ids.job_number = job.number
-    accepted = guarded(world, client, lambda: use_case(TENANT, new, now_ms))
+    accepted = guarded(world, client, lambda: use_case(job.tenant, new, now_ms))
     if accepted and accepted.job.id not in world.state.jobs:
         world.history.broken.append(f"{accepted.job.id}: accepted, and not there")
 

@@ -10,6 +10,7 @@ from carillon.domain.job import Lane, Priority
 from carillon.domain.messages import MessageKind, WorkMessage
 from carillon.ports import Clock
 
+from .actors import LIMITED
 from .batches import Batch
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ class Conveyor:
     def _note(self, message: WorkMessage, lane: Lane, priority: Priority) -> None:
         if self._world.plan.redeliveries_ms:
             self._sent.append((message, lane, priority))
+        if message.tenant == LIMITED:
+            key = (message.key.job_id, message.key.name, message.wait)
+            self._world.history.slots.setdefault(key, max(message.due_ms, self._world.kernel.now))
         if message.kind is MessageKind.FIRST:
             decided_at = self._world.jobs.decided_at[message.claim_id]
             story = self._world.history.stories[message.key.job_id]

@@ -9,6 +9,7 @@ from typing import Any
 from carillon.domain.job import JobState, PlanningRules
 from carillon.domain.run import Run
 from carillon.domain.schedule import Schedule
+from carillon.domain.tenancy import DispatchLimit
 
 
 class EditKind(StrEnum):
@@ -87,6 +88,8 @@ class Story:
     max_attempts: int
     deadline_ms: int | None = None
     retry_on: tuple[int, ...] | None = None
+    limit: DispatchLimit | None = None
+    """The dispatch rate of its tenant."""
     rezoned: Schedule | None = None
     """The schedule by the rules that its zone has from some instant on, if they change."""
     rezoned_at: int = 0
@@ -131,6 +134,8 @@ class History:
     bounds: Bounds = field(default_factory=Bounds)
     stories: dict[str, Story] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
+    slots: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    """When each start of a tenant with a dispatch rate was first sent for: by job, run and wait number."""
     broken: list[str] = field(default_factory=list)
     """What was seen to be wrong while it happened."""
     left: list[str] = field(default_factory=list)

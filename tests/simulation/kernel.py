@@ -42,6 +42,7 @@ class Kernel:
     _pushed: int = 0
     _root: greenlet = field(default_factory=getcurrent)
     _idle: list[greenlet] = field(default_factory=list)
+    _lacks_leader: bool = False
 
     def now_ms(self) -> int:
         """The present: the clock of stores and queues."""
@@ -63,11 +64,11 @@ class Kernel:
     def run(self) -> bool:
         """Work until nothing is left; False when the limit was reached first, and whoever was suspended is gone."""
         self._root = getcurrent()
-        self._go_on()
+        self._work_off()
         if not self._heap:
             return True
         self.aborting = True
-        self._go_on()
+        self._work_off()
         return False
 
     def suspend(self, duration_ms: int) -> None:
@@ -86,15 +87,26 @@ class Kernel:
         self._pushed += 1
         heappush(heap, (wake_at, self._pushed, getcurrent()))
         self.asleep += 1
-        self._go_on()
+        self._step_aside()
         self.asleep -= 1
         self.current = current
         if self.aborting:
             raise KilledError
 
-    def _go_on(self) -> None:
-        """Let another greenlet work the heap; this one's turn comes when its waking does, or the end."""
-        (self._idle.pop() if self._idle else greenlet(self._lead, self._root)).switch()
+    def _work_off(self) -> None:
+        """Let greenlets work the heap to its end. New ones begin here, for their stacks to begin at the bottom, too."""
+        self._lacks_leader = True
+        while self._lacks_leader:
+            self._lacks_leader = False
+            (self._idle.pop() if self._idle else greenlet(self._lead)).switch()
+
+    def _step_aside(self) -> None:
+        """Let another greenlet work the heap until this one's instant of waking comes."""
+        if self._idle:
+            self._idle.pop().switch()
+            return
+        self._lacks_leader = True
+        self._root.switch()
 
     def _lead(self) -> None:
         while True:

@@ -22,7 +22,7 @@ from carillon.application.run_records import RunRecords
 from carillon.entrypoint.ticks import tick_handler
 from carillon.ports import UnavailableError
 
-from .actors import RETENTION_MS, TENANT, SkewedClock
+from .actors import LIMITED, RETENTION_MS, TENANT, SkewedClock
 from .target import Caller
 
 if TYPE_CHECKING:
@@ -96,7 +96,10 @@ class Machines:
         self._quarantine = MemoryQuarantine(state)
         self.tick_queue = MemoryTickQueue(world.kernel)
         secrets = MemorySigningSecrets(state)
-        secrets.add(TENANT, "sec_1", SECRET, plan.start_ms)
+        for tenant in (TENANT, LIMITED):
+            secrets.add(tenant, "sec_1", SECRET, plan.start_ms)
+        limits = MemoryDispatchLimits(state)
+        limits.set(LIMITED, plan.limit)
         self.ports = SimpleNamespace(
             index=gate.index(MemoryDueIndex(state, lag_ms=plan.lag_ms, page_size=plan.page_size)),
             jobs=gate.port("jobs", world.jobs, JOB_METHODS),
@@ -104,7 +107,7 @@ class Machines:
             queues=gate.port("queues", SimpleNamespace(send=send), ("send",)),
             leases=gate.port("leases", MemoryGroupLeases(state), ("take", "renew", "release")),
             ledger=gate.port("ledger", MemoryShardLedger(state), ("highest", "raise_to")),
-            limits=MemoryDispatchLimits(state),  # remembered by the real dispatcher: no call of its own
+            limits=limits,  # remembered by the real dispatcher: no call of its own
             slots=gate.port("slots", MemorySlotLedger(state), ("reserve",)),
             ticks=gate.port("ticks", MemoryTickLedger(state), ("begin", "extend", "end")),
             tick_queue=gate.port("tick_queue", self.tick_queue, ("send",)),
@@ -125,7 +128,7 @@ class Machines:
             jobs=ports.jobs,
             runs=ports.runs,
             queues=ports.queues,
-            reserve=ReserveSlots(ports.limits, ports.slots, self._meter, rules.look_ahead_ms),
+            reserve=ReserveSlots(ports.limits, ports.slots, self._meter, rules.look_ahead_ms, world.plan.catch_up),
             clock=clock,
             ids=world.ids,
             meter=self._meter,

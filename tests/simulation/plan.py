@@ -6,6 +6,8 @@ from random import Random
 from carillon.domain.job import PlanningRules, Priority
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import CronSchedule, Schedule
+from carillon.domain.slots import Pace
+from carillon.domain.tenancy import DispatchLimit
 
 from .history import EditKind
 
@@ -43,6 +45,7 @@ class JobPlan:
     priority: Priority = Priority.NORMAL
     timeout_ms: int = 15_000
     target: TargetPlan = TargetPlan()
+    tenant: str = "acme"
     delay_ms: int | None = None
 
 
@@ -110,6 +113,8 @@ class Plan:
 
     Attributes:
         more_shards: by how many a deployment raises the count of shards, at an instant (true clock).
+        limit: the dispatch rate of the tenant that has one.
+        catch_up: the pace of what is late, of every tenant.
         corrections_ms: when all clocks are corrected: each is then wrong by another amount, no greater than before.
         faults: which faults may strike.
         fault_every: one of so many calls of ports is struck, on average; 0: none.
@@ -140,6 +145,8 @@ class Plan:
     client_skews_ms: tuple[int, ...] = (0,)
     corrections_ms: tuple[int, ...] = ()
     zone_change: ZoneChange | None = None
+    limit: DispatchLimit | None = None
+    catch_up: Pace | None = None
     is_calm: bool = False
     faults: tuple[str, ...] = ()
     fault_every: int = 0

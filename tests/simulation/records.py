@@ -229,7 +229,7 @@ def _wrong_start(story: Story, one: _Covered, bounds: Bounds) -> Iterator[str]:
         yield f"early: {run.key.name} starts {due_ms - first} ms too early"
     if story.deadline_ms is not None and first > one.nominal + max(_offsets(story)) + story.deadline_ms:
         yield f"late: {run.key.name} starts after its deadline"
-    if bounds.prompt_ms is not None:
+    if bounds.prompt_ms is not None and story.limit is None:
         ready_ms = max([due_ms, story.created_at, *(edit.at_ms for edit in story.edits if edit.at_ms <= first)])
         if first > ready_ms + bounds.prompt_ms:
             yield f"late: {run.key.name} starts {first - ready_ms} ms late, and nothing stood in its way"

@@ -15,6 +15,8 @@ _SIMPLER: tuple[dict[str, Any], ...] = (
     {"regroup_at_ms": None},
     {"more_shards_at_ms": None},
     {"zone_change": None},
+    {"catch_up": None},
+    {"limit": None},
     {"restore_ms": None},
     {"ticks_by_queue": False},
     {"dispatcher_skews_ms": (0,)},

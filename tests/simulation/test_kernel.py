@@ -49,3 +49,20 @@ def test_at_the_limit_the_suspended_are_gone() -> None:
     kernel.at(1, lambda: None)
     assert not kernel.run()
     assert told == ["killed"]
+
+
+def test_very_many_may_be_suspended_at_a_time() -> None:
+    """However deep in its stack each of them is: no suspension counts upon another."""
+    kernel, told = Kernel(0), list[int]()
+
+    def actor(depth: int) -> None:
+        if depth:
+            actor(depth - 1)
+        else:
+            kernel.suspend(1_000)
+            told.append(kernel.now)
+
+    for at_ms in range(200):
+        kernel.at(at_ms, lambda: actor(50))
+    assert kernel.run()
+    assert told == [1_000 + at_ms for at_ms in range(200)]

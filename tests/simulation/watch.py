@@ -24,6 +24,7 @@ class WatchedState(MemoryState):
         self.history = history
         self.trace = trace
         self.due_at: dict[ItemKey, tuple[int, int]] = {}
+        self._may_start_at: dict[tuple[str, str, int], int] = {}
 
     def put_run(self, run: Run) -> None:
         """Store a run, if that is legal for what is stored."""
@@ -37,6 +38,8 @@ class WatchedState(MemoryState):
             story = self.history.stories[run.key.job_id]
             story.written[run.key.name] = self.history.next_seq()
             story.born[run.key.name] = self.acting().knows_as_of(self.history)
+        if run.next_fire_time is not None:
+            self._may_start_at.setdefault(_wait_of(run), run.next_fire_time)
         wrong = wrong_run(before, run) or self._early(before, run)
         if wrong:
             self.history.broken.append(f"{run.key.run_id}: {wrong}")
@@ -58,7 +61,7 @@ class WatchedState(MemoryState):
         """A start before its time, by the worker's own clock."""
         if run.state is not RunState.RUNNING or (before and before.state is RunState.RUNNING):
             return None
-        due_ms = run.scheduled_for if before is None else before.next_fire_time or 0
+        due_ms = run.scheduled_for if before is None else self._may_start_at.get(_wait_of(before), 0)
         earliest_ms = due_ms - self.history.bounds.set_back_ms
         return f"attempt {run.attempt} starts early" if run.attempts[-1].started_at < earliest_ms else None
 
@@ -68,6 +71,11 @@ class WatchedState(MemoryState):
             self.due_at.pop(key, None)
         else:
             self.due_at[key] = (after.next_fire_time, after.shard)
+
+
+def _wait_of(run: Run) -> tuple[str, str, int]:
+    """One waiting of a run. It may be deferred to a slot, while a message of it is on its way already."""
+    return run.key.job_id, run.key.name, run.wait
 
 
 def wrong_run(before: Run | None, run: Run) -> str | None:
