@@ -26,7 +26,8 @@ class Slots:
 def paced(plan: Plan, slots: Slots, horizon_ms: int) -> Plan:
     """The plan with each occurrence at its slot, up to the first one whose slot lies beyond the horizon.
 
-    Nothing becomes of those from there on: the next one is due at its slot, and its job is decided again then.
+    Nothing becomes of those from there on, nor of what would be skipped behind it: the next one is due at its slot, and
+    its job is decided again then.
     """
     count = next((at for at, slot_ms in enumerate(slots.times_ms) if slot_ms > horizon_ms), len(slots.times_ms))
     sends = tuple(
@@ -40,6 +41,7 @@ def paced(plan: Plan, slots: Slots, horizon_ms: int) -> Plan:
     return replace(
         plan,
         sends=sends,
+        skips=tuple(block for block in plan.skips if block.last < held.scheduled_for),
         upcoming=Occurrence(held.scheduled_for, slots.times_ms[count] if has_slot else held.due_ms),
         planned=plan.planned - len(plan.sends) + count,
         state=JobState.SCHEDULED,
