@@ -317,12 +317,16 @@ class World:
 
 def _bounds(plan: Plan) -> Bounds:
     machines = (*plan.dispatcher_skews_ms, *plan.worker_skews_ms, *plan.client_skews_ms, 0)
-    most_ms = max(map(abs, machines))
-    most_apart_ms = 2 * max(map(abs, plan.worker_skews_ms))
+    workers_apart_ms = _most_apart(plan.worker_skews_ms, plan)
     return Bounds(
-        skew_ms=2 * most_ms if plan.corrections_ms else max(machines) - min(machines),
-        set_back_ms=most_apart_ms if plan.corrections_ms else 0,
-        promises_health=most_apart_ms < HEALTHY_SKEW_MS,
+        skew_ms=_most_apart(machines, plan),
+        set_back_ms=workers_apart_ms if plan.corrections_ms else 0,
+        promises_health=workers_apart_ms < HEALTHY_SKEW_MS,
         prompt_ms=PROMPT_MS if plan.is_calm else None,
         gives_up=plan.most_receives < USUAL_RECEIVES,
     )
+
+
+def _most_apart(skews_ms: tuple[int, ...], plan: Plan) -> int:
+    """How far these clocks are apart at most, ms; a correction may put each to the other side."""
+    return 2 * max(map(abs, skews_ms)) if plan.corrections_ms else max(skews_ms) - min(skews_ms)
