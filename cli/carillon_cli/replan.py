@@ -9,7 +9,7 @@ from carillon.application.edit_job import EditJob
 from carillon.application.replan import Move, Replan, ReplanCounts
 from carillon.domain.instants import DAY_MS, format_instant
 from carillon.domain.zones import zone_data_version
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 from carillon_cli.aws import AwsUnreachableError, Place, as_one_line, output, outputs_of, uses_stack
 from carillon_cli.config import json_option
 from carillon_cli.output import REFUSED, note, print_json, print_table

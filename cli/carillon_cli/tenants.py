@@ -11,7 +11,8 @@ from carillon.application.create_tenant import BadTenantError, CreateTenant, Ten
 from carillon.application.limit_tenant import LimitTenant, TenantNotFoundError
 from carillon.domain.instants import format_instant
 from carillon.domain.tenancy import DispatchLimit, Tenant
-from carillon.ports import ApiKeys, DispatchLimits, SigningSecrets, Tenants, UnavailableError
+from carillon.ports.errors import UnavailableError
+from carillon.ports.tenancy import ApiKeys, DispatchLimits, SigningSecrets, Tenants
 from carillon_cli.aws import AwsUnreachableError, Place, as_one_line, output, outputs_of, uses_stack
 from carillon_cli.config import json_option
 from carillon_cli.output import note, print_fields, print_json, print_table

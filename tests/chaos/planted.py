@@ -10,7 +10,7 @@ from carillon.adapters.dynamodb.run_items import run_item
 from carillon.adapters.dynamodb.runs import DynamoRunStore
 from carillon.adapters.dynamodb.writes import put
 from carillon.domain.run import Run, RunState
-from carillon.ports import Saved
+from carillon.ports.runs import Saved
 from tests.simulation.planted import PLANTED as SIMULATED
 from tests.simulation.planting import Plant, original
 

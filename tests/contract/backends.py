@@ -54,24 +54,18 @@ from carillon.adapters.sqs.routing import QueueName
 from carillon.adapters.sqs.ticks import SqsTickQueue
 from carillon.adapters.sqs.work import SqsWorkQueues
 from carillon.domain.planning import DueEntry
-from carillon.ports import (
+from carillon.ports.dispatch import DueIndex, GroupLeases, ShardLedger, SlotLedger, TickLedger, TickQueue, WorkQueues
+from carillon.ports.execution import Quarantine
+from carillon.ports.jobs import JobStore
+from carillon.ports.runs import RunStore
+from carillon.ports.tenancy import (
     ApiKeys,
     AuditTrail,
     DestinationStore,
     DispatchLimits,
-    DueIndex,
-    GroupLeases,
     IdempotencyRecords,
-    JobStore,
-    Quarantine,
-    RunStore,
-    ShardLedger,
     SigningSecrets,
-    SlotLedger,
     Tenants,
-    TickLedger,
-    TickQueue,
-    WorkQueues,
 )
 
 REGION = "us-east-1"

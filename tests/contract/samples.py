@@ -23,7 +23,7 @@ from carillon.domain.planning import DueJob, DueRun, Occurrence
 from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import Attempt, Run, RunState, SkippedBlock
 from carillon.domain.settling import Moment
-from carillon.ports import Claim, Confirmation, JobStore
+from carillon.ports.jobs import Claim, Confirmation, JobStore
 
 NOW_MS = 1_790_000_000_000
 TENANT = "acme"

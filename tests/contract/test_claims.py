@@ -8,7 +8,7 @@ from threading import Barrier
 import pytest
 
 from carillon.domain.job import ClaimLease, JobState
-from carillon.ports import Claimed, ClaimRefused
+from carillon.ports.jobs import Claimed, ClaimRefused
 from contract.backends import Stores
 from contract.conftest import LIVE, LIVE_BATCHED
 from contract.samples import NOW_MS, a_claim, a_confirmation, a_definition, a_skipped, as_due, confirm_one, edited

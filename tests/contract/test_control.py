@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from carillon.ports import GroupLease
+from carillon.ports.dispatch import GroupLease
 from contract.backends import Stores
 from contract.samples import NOW_MS
 

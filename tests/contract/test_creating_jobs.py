@@ -2,7 +2,7 @@
 
 import pytest
 
-from carillon.ports import NameTakenError
+from carillon.ports.errors import NameTakenError
 from contract.backends import Stores
 from contract.samples import a_definition, a_full_definition, cancelled_now
 

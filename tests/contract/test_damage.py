@@ -10,7 +10,8 @@ from carillon.adapters.dynamodb.job_items import job_item
 from carillon.adapters.dynamodb.run_items import run_item
 from carillon.adapters.dynamodb.spec_items import spec_item
 from carillon.domain.planning import UnreadableEntry
-from carillon.ports import Claimed, ClaimRefused, UnreadableItemError
+from carillon.ports.errors import UnreadableItemError
+from carillon.ports.jobs import Claimed, ClaimRefused
 from contract.backends import Stores
 from contract.conftest import LIVE
 from contract.samples import (

@@ -3,7 +3,7 @@
 import pytest
 
 from carillon.domain.destinations import ANYWHERE, Destination, DestinationKind
-from carillon.ports import UnreadableItemError
+from carillon.ports.errors import UnreadableItemError
 from contract.backends import Stores
 from contract.samples import NOW_MS
 

@@ -5,7 +5,7 @@ import pytest
 from carillon.adapters.memory.edges import MemoryClock, RecordingMeter, SequentialIds
 from carillon.adapters.system import SystemClock, SystemIds
 from carillon.domain.identity import CROCKFORD, is_job_id
-from carillon.ports import Clock, Ids
+from carillon.ports.edges import Clock, Ids
 from contract.samples import NOW_MS
 
 

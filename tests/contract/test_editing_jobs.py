@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from carillon.domain.job import ClaimLease, Definition, JobState
-from carillon.ports import Claimed, NameTakenError, Renaming
+from carillon.ports.errors import NameTakenError
+from carillon.ports.jobs import Claimed, Renaming
 from contract.backends import Stores
 from contract.samples import (
     NOW_MS,

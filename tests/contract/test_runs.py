@@ -6,7 +6,7 @@ import pytest
 
 from carillon.domain.identity import RunKey
 from carillon.domain.run import Run, RunState
-from carillon.ports import Refused, Saved
+from carillon.ports.runs import Refused, Saved
 from contract.backends import Stores
 from contract.samples import NOW_MS, a_full_run, a_job, a_run, a_skipped, as_waiting
 

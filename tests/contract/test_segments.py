@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from carillon.domain.job import Definition, Job, JobState
-from carillon.ports import Claimed, ClaimRefused
+from carillon.ports.jobs import Claimed, ClaimRefused
 from contract.backends import Stores
 from contract.samples import NOW_MS, a_claim, a_confirmation, a_definition, a_skipped, as_due, confirm_one, edited
 

@@ -11,7 +11,8 @@ from carillon.adapters.dynamodb import keys
 from carillon.adapters.dynamodb.slots import DynamoSlotLedger
 from carillon.domain.slots import Pace
 from carillon.domain.tenancy import DispatchLimit
-from carillon.ports import JobDeferral, SlotLedger
+from carillon.ports.dispatch import SlotLedger
+from carillon.ports.jobs import JobDeferral
 from contract.backends import Stores
 from contract.conftest import LIVE, LIVE_BATCHED
 from contract.samples import NOW_MS, a_claim, a_definition, a_job, a_run, as_due, as_waiting, edited

@@ -8,7 +8,7 @@ from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.stage_keys import KEY_BYTES, DynamoCursorKey
 from carillon.adapters.dynamodb.writes import key_of
 from carillon.adapters.memory.edges import SequentialIds
-from carillon.ports import UnreadableItemError
+from carillon.ports.errors import UnreadableItemError
 from contract.backends import Endpoint
 from contract.conftest import LIVE
 

@@ -9,7 +9,7 @@ from carillon.domain.editing import JobFinishedError, NothingAheadError
 from carillon.domain.identity import ulid
 from carillon.domain.revisions import TooManyEditsError
 from carillon.domain.schedule import ScheduleError
-from carillon.ports import NameTakenError, UnavailableError
+from carillon.ports.errors import NameTakenError, UnavailableError
 
 from .history import EditKind, History
 from .kernel import KilledError

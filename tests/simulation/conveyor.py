@@ -8,7 +8,7 @@ from carillon.adapters.memory.queues import MemoryDelivery, MemoryQueue, MemoryW
 from carillon.adapters.sqs.routing import QueueName, delay_seconds, queue_name
 from carillon.domain.job import Lane, Priority
 from carillon.domain.messages import MessageKind, WorkMessage
-from carillon.ports import Clock
+from carillon.ports.edges import Clock
 
 from .actors import LIMITED
 from .batches import Batch

@@ -9,7 +9,8 @@ from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from carillon.ports import ClaimRefused, UnavailableError
+from carillon.ports.errors import UnavailableError
+from carillon.ports.jobs import ClaimRefused
 
 from .kernel import Kernel, KilledError
 from .plan import FAULTS, Focus, Plan, Spell, Strike, draws

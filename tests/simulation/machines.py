@@ -20,7 +20,7 @@ from carillon.application.extend_ticks import ExtendTicks
 from carillon.application.reserve_slots import ReserveSlots
 from carillon.application.run_records import RunRecords
 from carillon.entrypoint.ticks import tick_handler
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 
 from .actors import LIMITED, RETENTION_MS, TENANT, SkewedClock
 from .target import Caller

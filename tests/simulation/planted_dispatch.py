@@ -11,7 +11,7 @@ from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.application import claim_send_confirm, dispatch_group
 from carillon.application.claim_send_confirm import ClaimSendConfirm
 from carillon.domain.job import JobState
-from carillon.ports import Claim
+from carillon.ports.jobs import Claim
 
 from .planting import original, plant
 

@@ -12,7 +12,7 @@ from carillon.domain import admission
 from carillon.domain.admission import Drop, PutBack
 from carillon.domain.job import JobSpec
 from carillon.domain.run import Run, RunState
-from carillon.ports import Saved
+from carillon.ports.runs import Saved
 
 from .planting import original, plant
 

@@ -8,7 +8,8 @@ from carillon.adapters.memory.state import ItemKey, MemoryState
 from carillon.domain.job import Definition, Job
 from carillon.domain.planning import DueJob, DueRun, window_offset
 from carillon.domain.run import Run, RunState
-from carillon.ports import Claim, Claimed, ClaimResult, Clock
+from carillon.ports.edges import Clock
+from carillon.ports.jobs import Claim, Claimed, ClaimResult
 
 from .history import Edit, History
 

@@ -25,7 +25,7 @@ from carillon.adapters.memory.queues import MemoryDelivery
 from carillon.adapters.memory.state import TickRange
 from carillon.domain.job import JobState
 from carillon.domain.schedule import decode
-from carillon.ports import GroupLease
+from carillon.ports.dispatch import GroupLease
 
 from . import clients
 from .actors import Actor, CheapIds, guarded

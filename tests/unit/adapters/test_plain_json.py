@@ -11,7 +11,7 @@ from botocore.serialize import JSONSerializer
 
 from carillon.adapters.aws import ask
 from carillon.adapters.plain_json import PLAIN_ANSWERS, PLAIN_OPERATIONS, PlainParser, PlainSerializer
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 from contract.backends import a_session
 from contract.wire import Answer, Wire, error
 

@@ -16,7 +16,8 @@ from carillon.adapters.throttles import Throttles
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Lane, Priority
 from carillon.domain.messages import MessageKind, WorkMessage
-from carillon.ports import Claimed, ClaimRefused, UnavailableError
+from carillon.ports.errors import UnavailableError
+from carillon.ports.jobs import Claimed, ClaimRefused
 from contract.samples import NOW_MS, a_claim, a_definition, new_job_id
 from contract.wire import Answer, Wire, cancelled, error
 

@@ -4,7 +4,7 @@ import pytest
 
 from carillon.domain.identity import ulid
 from carillon.domain.tenancy import new_key_text
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 from support.api import ApiUnderTest, job
 
 UNKNOWN_KEY = new_key_text("test", ulid(0, bytes(10)), bytes(32))

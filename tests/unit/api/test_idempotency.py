@@ -8,7 +8,7 @@ import pytest
 
 from carillon.domain.idempotency import KEPT_MS, LEASE_MS
 from carillon.domain.run import RunState
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 from support.api import ApiUnderTest, Json, Reply, assert_refused, job
 from support.world import KilledError
 

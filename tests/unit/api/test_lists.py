@@ -7,7 +7,7 @@ import pytest
 from carillon.application.walking import FILTERED_STEP, MOST_STEPS
 from carillon.domain.identity import RunKey, ulid
 from carillon.domain.run import Attempt, RunState
-from carillon.ports import JobPage
+from carillon.ports.jobs import JobPage
 from support.api import DAY_MS, ApiUnderTest, Reply
 
 

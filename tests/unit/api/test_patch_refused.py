@@ -8,7 +8,7 @@ import pytest
 from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.domain.job import JobState, Revision
 from carillon.domain.revisions import MOST_REVISIONS
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 from support.api import MERGE_PATCH, SECRET_VALUE, ApiUnderTest, Json, assert_refused
 
 

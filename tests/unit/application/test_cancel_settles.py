@@ -13,7 +13,8 @@ from carillon.domain.identity import RunKey
 from carillon.domain.job import Definition, HttpTarget, JobState, PlanningRules, RevisionKind
 from carillon.domain.run import Run, RunState, SkippedBlock
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule
-from carillon.ports import Claim, Confirmation, UnavailableError
+from carillon.ports.errors import UnavailableError
+from carillon.ports.jobs import Claim, Confirmation
 
 START_MS = 1_790_000_000_000
 SECOND_MS = 1_000

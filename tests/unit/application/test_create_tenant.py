@@ -8,7 +8,7 @@ from carillon.application.authenticate import CACHED_FOR_MS, MOST_CACHED, USE_NO
 from carillon.application.create_tenant import BadTenantError, CreateTenant, NewTenant, TenantExistsError
 from carillon.domain.signing import key_of
 from carillon.domain.tenancy import ApiKey, Tenant, key_id_in
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 
 
 def create(world: MemoryWorld, tenant_id: str = "acme") -> NewTenant:

@@ -16,7 +16,7 @@ from carillon.domain.planning import DueEntry, UnreadableEntry
 from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import RunState
 from carillon.domain.schedule import CronSchedule, Every, OneOff
-from carillon.ports import Clock
+from carillon.ports.edges import Clock
 from support.world import START_MS, Fault, World, failure, status
 
 

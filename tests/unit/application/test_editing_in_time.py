@@ -14,7 +14,7 @@ from carillon.domain.job import Definition, JobState, MisfirePolicy, PlanningRul
 from carillon.domain.run import RunState
 from carillon.domain.schedule import Every, OneOff, Schedule, encode
 from carillon.domain.settling import Moment
-from carillon.ports import Clock
+from carillon.ports.edges import Clock
 from support.world import DAY_MS, START_MS, TENANT, World, status
 
 MINUTE_MS = 60_000

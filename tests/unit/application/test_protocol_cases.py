@@ -8,7 +8,7 @@ from unittest.mock import patch
 from carillon.domain.outcomes import CallRequest, Outcome, answered
 from carillon.domain.run import RunState
 from carillon.domain.schedule import CronSchedule, Every, OneOff
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 from support.world import DAY_MS, START_MS, Fault, World
 
 HOUR_MS = 3_600_000

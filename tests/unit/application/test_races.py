@@ -16,7 +16,8 @@ from carillon.domain.outcomes import CallRequest, Outcome, answered
 from carillon.domain.run import RunState, SkippedBlock
 from carillon.domain.schedule import Every, OneOff, Schedule, encode
 from carillon.domain.settling import Moment
-from carillon.ports import Clock, UnavailableError
+from carillon.ports.edges import Clock
+from carillon.ports.errors import UnavailableError
 from support.world import DAY_MS, START_MS, TENANT, Fault, KilledError, World
 
 RESUME: Edit = partial(editing.resume, catch_up=False)

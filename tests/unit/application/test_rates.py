@@ -15,7 +15,7 @@ from carillon.domain.run import RunState
 from carillon.domain.schedule import Every, OneOff, encode
 from carillon.domain.settling import Moment
 from carillon.domain.tenancy import DispatchLimit
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 from tests.support.world import DAY_MS, START_MS, TENANT, Fault, World, status
 
 SECOND_MS, MINUTE_MS = 1_000, 60_000

@@ -14,7 +14,7 @@ from carillon.domain.outcomes import CallRequest, Outcome
 from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import RunState
 from carillon.domain.schedule import Every, OneOff
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 from support.world import DAY_MS, START_MS, TENANT, World, status
 
 MINUTE_MS = 60_000

@@ -11,7 +11,9 @@ from carillon.application.claim_send_confirm import Addressed, DispatchCounts
 from carillon.application.width import Width
 from carillon.domain.run import RunState
 from carillon.domain.schedule import OneOff
-from carillon.ports import Claim, ClaimRefused, ClaimResult, Clock, UnavailableError
+from carillon.ports.edges import Clock
+from carillon.ports.errors import UnavailableError
+from carillon.ports.jobs import Claim, ClaimRefused, ClaimResult
 from support.world import START_MS, World
 
 JOBS = 30

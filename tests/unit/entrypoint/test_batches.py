@@ -10,7 +10,7 @@ from carillon.adapters.memory.edges import MemoryClock, RecordingMeter
 from carillon.domain.messages import Tick
 from carillon.entrypoint.batches import batch_handler
 from carillon.entrypoint.ticks import OLDEST_TICK_MS, tick_handler
-from carillon.ports import Delivery
+from carillon.ports.execution import Delivery
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from carillon.adapters.dynamodb.fenced import BatchedUpdates, SingleUpdates
 from carillon.adapters.dynamodb.job_items import job_item
 from carillon.adapters.dynamodb.jobs import DynamoJobStore
 from carillon.adapters.dynamodb.writes import key_of
-from carillon.ports import Claimed, ClaimRefused, UnavailableError
+from carillon.ports.errors import UnavailableError
+from carillon.ports.jobs import Claimed, ClaimRefused
 from contract.samples import a_claim, a_definition
 from contract.wire import Answer, Wire, error
 

@@ -8,7 +8,7 @@ from carillon.adapters.dynamodb.job_items import job_item
 from carillon.adapters.dynamodb.jobs import DynamoJobStore
 from carillon.adapters.dynamodb.spec_items import spec_item
 from carillon.adapters.dynamodb.writes import ABSENT, key_of, put, update
-from carillon.ports import NameTakenError, UnavailableError
+from carillon.ports.errors import NameTakenError, UnavailableError
 from contract.samples import (
     NOW_MS,
     a_claim,

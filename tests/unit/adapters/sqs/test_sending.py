@@ -11,7 +11,7 @@ from carillon.adapters.sqs.work import SqsWorkQueues
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Lane, Priority
 from carillon.domain.messages import MessageKind, Tick, WorkMessage
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 from contract.samples import NOW_MS, new_job_id
 from contract.wire import Answer, Wire, error
 

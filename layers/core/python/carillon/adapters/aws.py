@@ -11,7 +11,7 @@ from botocore.session import Session, get_session
 
 from carillon import __version__
 from carillon.adapters.plain_json import use_plain_json
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 
 Retries = Literal["standard", "adaptive"]
 

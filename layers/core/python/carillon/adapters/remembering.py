@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 from carillon.domain.destinations import ANYWHERE, Destinations
 from carillon.domain.tenancy import DispatchLimit
-from carillon.ports import Clock, DestinationStore, DispatchLimits, ShardLedger
+from carillon.ports.dispatch import ShardLedger
+from carillon.ports.edges import Clock
+from carillon.ports.tenancy import DestinationStore, DispatchLimits
 
 
 class RememberingShardLedger:

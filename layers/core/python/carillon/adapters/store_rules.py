@@ -6,7 +6,7 @@ Most of it recognises a write of our own whose answer was lost: asked again, it 
 from carillon.domain.due import DueJob, DueRun
 from carillon.domain.job import ClaimLease, Job, JobSpec, JobState
 from carillon.domain.run import Run, RunState
-from carillon.ports import Claim, Confirmation, JobDeferral
+from carillon.ports.jobs import Claim, Confirmation, JobDeferral
 
 
 def is_same_creation(stored: JobSpec, spec: JobSpec) -> bool:

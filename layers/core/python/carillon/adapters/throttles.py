@@ -9,7 +9,7 @@ from enum import StrEnum
 from threading import Lock
 from typing import Any, Final
 
-from carillon.ports import Meter
+from carillon.ports.edges import Meter
 
 _CODES: Final = frozenset(
     {

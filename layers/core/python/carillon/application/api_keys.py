@@ -7,7 +7,9 @@ from carillon.domain.audit import Action, Actor, AuditEvent
 from carillon.domain.identity import ulid
 from carillon.domain.instants import format_instant
 from carillon.domain.tenancy import ApiKey, Principal, issued, new_key_text
-from carillon.ports import ApiKeys, Ids, UnavailableError
+from carillon.ports.edges import Ids
+from carillon.ports.errors import UnavailableError
+from carillon.ports.tenancy import ApiKeys
 
 MOST_KEYS = 20
 """Keys of a tenant that are in force at once: many services, and a rotation under way."""

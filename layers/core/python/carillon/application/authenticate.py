@@ -4,7 +4,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from carillon.domain.tenancy import ApiKey, Principal, digest_of, key_id_in, mode_in
-from carillon.ports import ApiKeys, UnavailableError
+from carillon.ports.errors import UnavailableError
+from carillon.ports.tenancy import ApiKeys
 
 CACHED_FOR_MS = 60_000
 """How long a key is believed without looking again: a revoked key may work for so long."""

@@ -11,7 +11,8 @@ from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PA
 from carillon.domain.admission import Contested, Drop, End, Superseded, judge
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
 from carillon.domain.run import Run, RunState
-from carillon.ports import Delivery, Quarantine, Refused, Saved
+from carillon.ports.execution import Delivery, Quarantine
+from carillon.ports.runs import Refused, Saved
 
 logger = logging.getLogger("carillon")
 

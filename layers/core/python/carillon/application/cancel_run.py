@@ -7,7 +7,8 @@ from carillon.application.read_runs import GetRun
 from carillon.domain.admission import RUN_CANCELLED
 from carillon.domain.instants import SECOND_MS
 from carillon.domain.run import Run, RunState, cancel_asked, ended
-from carillon.ports import RunStore, Saved, UnavailableError
+from carillon.ports.errors import UnavailableError
+from carillon.ports.runs import RunStore, Saved
 
 
 class RunEndedError(Exception):

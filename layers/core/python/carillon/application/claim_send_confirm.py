@@ -31,20 +31,10 @@ from carillon.domain.planning import (
     decide,
     skipped_record,
 )
-from carillon.ports import (
-    Claim,
-    Claimed,
-    ClaimRefused,
-    Clock,
-    Confirmation,
-    DueIndex,
-    Ids,
-    JobDeferral,
-    JobStore,
-    Meter,
-    RunStore,
-    WorkQueues,
-)
+from carillon.ports.dispatch import DueIndex, WorkQueues
+from carillon.ports.edges import Clock, Ids, Meter
+from carillon.ports.jobs import Claim, Claimed, ClaimRefused, Confirmation, JobDeferral, JobStore
+from carillon.ports.runs import RunStore
 
 logger = logging.getLogger("carillon")
 

@@ -17,7 +17,9 @@ from carillon.domain.job import (
 from carillon.domain.planning import fire_time
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import CronSchedule, OneOff, Schedule, ScheduleError, encode
-from carillon.ports import Ids, JobStore, ShardLedger
+from carillon.ports.dispatch import ShardLedger
+from carillon.ports.edges import Ids
+from carillon.ports.jobs import JobStore
 
 
 class NoOccurrenceError(ScheduleError):

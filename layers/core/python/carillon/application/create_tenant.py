@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from carillon.domain.identity import ulid
 from carillon.domain.signing import new_secret
 from carillon.domain.tenancy import TENANT_ID, DispatchLimit, Tenant, issued, new_key_text
-from carillon.ports import ApiKeys, DispatchLimits, Ids, SigningSecrets, Tenants
+from carillon.ports.edges import Ids
+from carillon.ports.tenancy import ApiKeys, DispatchLimits, SigningSecrets, Tenants
 
 _KEY_BYTES = 32
 _SIGNING_BYTES = 32

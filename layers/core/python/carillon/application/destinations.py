@@ -6,7 +6,8 @@ They hold for creations at once, and for attempts within a minute.
 from dataclasses import dataclass
 
 from carillon.domain.destinations import MOST_DESTINATIONS, Destination, DestinationKind, Destinations
-from carillon.ports import DestinationStore, UnavailableError
+from carillon.ports.errors import UnavailableError
+from carillon.ports.tenancy import DestinationStore
 
 MOST_RACES = 10
 

@@ -14,7 +14,8 @@ from typing import Protocol, TypeVar
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchCounts, DispatchRules
 from carillon.application.width import Width
 from carillon.domain.planning import DueEntry, DueJob, DueRun
-from carillon.ports import DueIndex, GroupLease, GroupLeases, ShardLedger, UnavailableError
+from carillon.ports.dispatch import DueIndex, GroupLease, GroupLeases, ShardLedger
+from carillon.ports.errors import UnavailableError
 
 logger = logging.getLogger("carillon")
 

@@ -12,7 +12,9 @@ from carillon.domain.editing import Edited
 from carillon.domain.job import Definition
 from carillon.domain.revisions import newest_revision
 from carillon.domain.settling import Moment, unsettled_from
-from carillon.ports import JobStore, Renaming, RunStore, UnavailableError
+from carillon.ports.errors import UnavailableError
+from carillon.ports.jobs import JobStore, Renaming
+from carillon.ports.runs import RunStore
 
 MOST_RACES = 10
 """Lost races in a row before we give up: a dispatcher that changes the job each time has to lose some time."""

@@ -20,17 +20,11 @@ from carillon.domain.outcomes import TARGET_GONE, CallRequest, Outcome, Verdict,
 from carillon.domain.retry import GiveUp, decide_retry
 from carillon.domain.retry_after import parse_retry_after
 from carillon.domain.run import Attempt, Run, RunState, finished_attempt, heartbeat, started, waiting
-from carillon.ports import (
-    Caller,
-    Delivery,
-    DestinationStore,
-    Ids,
-    Refused,
-    Saved,
-    SigningSecrets,
-    UnavailableError,
-    UnreadableItemError,
-)
+from carillon.ports.edges import Ids
+from carillon.ports.errors import UnavailableError, UnreadableItemError
+from carillon.ports.execution import Caller, Delivery
+from carillon.ports.runs import Refused, Saved
+from carillon.ports.tenancy import DestinationStore, SigningSecrets
 
 logger = logging.getLogger("carillon")
 

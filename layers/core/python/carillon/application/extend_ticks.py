@@ -8,7 +8,8 @@ import logging
 from dataclasses import dataclass
 
 from carillon.domain.messages import Tick
-from carillon.ports import Clock, Ids, Meter, TickLedger, TickQueue
+from carillon.ports.dispatch import TickLedger, TickQueue
+from carillon.ports.edges import Clock, Ids, Meter
 
 logger = logging.getLogger("carillon")
 

@@ -6,7 +6,8 @@ from carillon.application.edit_job import MOST_RACES
 from carillon.application.read_jobs import job_of_tenant
 from carillon.domain.editing import JobFinishedError
 from carillon.domain.job import Definition, JobState, expiry_seconds
-from carillon.ports import JobStore, UnavailableError
+from carillon.ports.errors import UnavailableError
+from carillon.ports.jobs import JobStore
 
 
 def kept_job(jobs: JobStore, tenant: str, job_id: str, now_ms: int, retention_ms: int) -> Definition:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from carillon.domain.tenancy import DispatchLimit
-from carillon.ports import DispatchLimits, Tenants
+from carillon.ports.tenancy import DispatchLimits, Tenants
 
 
 class TenantNotFoundError(Exception):

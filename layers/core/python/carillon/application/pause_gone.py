@@ -16,7 +16,7 @@ from carillon.domain.outcomes import TARGET_GONE
 from carillon.domain.revisions import TooManyEditsError
 from carillon.domain.run import Run
 from carillon.domain.settling import Moment
-from carillon.ports import UnavailableError, UnreadableItemError
+from carillon.ports.errors import UnavailableError, UnreadableItemError
 
 logger = logging.getLogger("carillon")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from carillon.application.walking import Walked, walk
 from carillon.domain.audit import Action, AuditEvent
-from carillon.ports import AuditTrail
+from carillon.ports.tenancy import AuditTrail
 
 
 @dataclass(frozen=True, slots=True)

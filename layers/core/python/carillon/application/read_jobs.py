@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from carillon.application.walking import Walked, walk
 from carillon.domain.identity import is_job_id
 from carillon.domain.job import Definition, JobState
-from carillon.ports import JobStore
+from carillon.ports.jobs import JobStore
 
 
 class JobNotFoundError(LookupError):

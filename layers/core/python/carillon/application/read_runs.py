@@ -7,7 +7,8 @@ from carillon.application.read_jobs import job_of_tenant
 from carillon.application.walking import Walked, walk
 from carillon.domain.identity import BadIdentityError, RunKey
 from carillon.domain.run import Run, RunState
-from carillon.ports import JobStore, RunStore
+from carillon.ports.jobs import JobStore
+from carillon.ports.runs import RunStore
 
 
 class RunNotFoundError(LookupError):

@@ -15,7 +15,8 @@ from carillon.domain.admission import redrive_refusal
 from carillon.domain.dead_letters import position_of
 from carillon.domain.job import Definition
 from carillon.domain.run import Run, redriven
-from carillon.ports import JobStore, RunStore, Saved
+from carillon.ports.jobs import JobStore
+from carillon.ports.runs import RunStore, Saved
 
 MOST_REDRIVEN = 500
 """Dead letters that one request looks at: it has to end within the time of an API call."""

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from carillon.ports import JobStore, Meter
+from carillon.ports.edges import Meter
+from carillon.ports.jobs import JobStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from carillon.domain.idempotency import LEASE_MS, SEED_BYTES, IdempotencyRecord, KeptAnswer, SeededIds
-from carillon.ports import IdempotencyRecords, Ids, UnavailableError
+from carillon.ports.edges import Ids
+from carillon.ports.errors import UnavailableError
+from carillon.ports.tenancy import IdempotencyRecords
 
 _MOST_TRIES = 4
 

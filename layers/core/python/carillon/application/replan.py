@@ -17,7 +17,10 @@ from carillon.domain.replanning import is_right_for_sure, last_planned, next_by_
 from carillon.domain.revisions import TooManyEditsError
 from carillon.domain.schedule import CronSchedule, ScheduleError, decode, encode
 from carillon.domain.settling import Moment
-from carillon.ports import Clock, DueIndex, JobStore, ShardLedger, UnavailableError, UnreadableItemError
+from carillon.ports.dispatch import DueIndex, ShardLedger
+from carillon.ports.edges import Clock
+from carillon.ports.errors import UnavailableError, UnreadableItemError
+from carillon.ports.jobs import JobStore
 
 _LATEST_FIRE_MS = LAST_INSTANT_MS + 24 * 3600 * 1000
 """No window puts a run later than this."""

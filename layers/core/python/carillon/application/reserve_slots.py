@@ -24,7 +24,10 @@ from carillon.domain.pacing import Slots
 from carillon.domain.planning import DueEntry, DueJob, DueRun, Plan, decide
 from carillon.domain.slots import LONGEST_INTERVAL_US, Pace
 from carillon.domain.tenancy import DispatchLimit
-from carillon.ports import DispatchLimits, Meter, SlotLedger, UnavailableError
+from carillon.ports.dispatch import SlotLedger
+from carillon.ports.edges import Meter
+from carillon.ports.errors import UnavailableError
+from carillon.ports.tenancy import DispatchLimits
 
 LATE_AFTER_MS = 60_000
 """What is later than this when it is found comes of an outage: it is paced."""

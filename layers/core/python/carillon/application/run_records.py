@@ -7,7 +7,10 @@ from carillon.domain.admission import Drop, End, PutBack, lost_for_good, resolve
 from carillon.domain.job import Definition, Lane, Priority
 from carillon.domain.messages import WorkMessage
 from carillon.domain.run import Attempt, Run, RunState, ended, finished_attempt, waiting
-from carillon.ports import Clock, Delivery, JobStore, Meter, Refused, RunStore, Saved
+from carillon.ports.edges import Clock, Meter
+from carillon.ports.execution import Delivery
+from carillon.ports.jobs import JobStore
+from carillon.ports.runs import Refused, RunStore, Saved
 
 logger = logging.getLogger("carillon")
 

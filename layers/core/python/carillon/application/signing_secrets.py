@@ -8,7 +8,9 @@ from carillon.domain.identity import ulid
 from carillon.domain.instants import format_instant
 from carillon.domain.secrets import Rotation, SigningSecret, rotated, signing
 from carillon.domain.signing import new_secret
-from carillon.ports import AuditTrail, Ids, SigningSecrets, UnavailableError
+from carillon.ports.edges import Ids
+from carillon.ports.errors import UnavailableError
+from carillon.ports.tenancy import AuditTrail, SigningSecrets
 
 _SIGNING_BYTES = 32
 _ULID_BYTES = 10

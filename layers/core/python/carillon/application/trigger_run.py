@@ -7,7 +7,10 @@ from carillon.application.keeping import kept_job
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Job
 from carillon.domain.run import Run, RunState
-from carillon.ports import Ids, JobStore, RunStore, Saved, UnavailableError
+from carillon.ports.edges import Ids
+from carillon.ports.errors import UnavailableError
+from carillon.ports.jobs import JobStore
+from carillon.ports.runs import RunStore, Saved
 
 SUFFIX_CHARACTERS = 4
 

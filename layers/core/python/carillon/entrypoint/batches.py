@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from carillon.entrypoint.observability import Handler, LambdaContext
-from carillon.ports import Clock, Delivery, Meter
+from carillon.ports.edges import Clock, Meter
+from carillon.ports.execution import Delivery
 
 logger = logging.getLogger("carillon")
 

@@ -43,18 +43,11 @@ from carillon.entrypoint.problems import FieldError, Refusal, invalid
 from carillon.entrypoint.routing import Route, find_route, not_built
 from carillon.entrypoint.run_handlers import RunHandlers
 from carillon.entrypoint.tenant_handlers import TenantHandlers
-from carillon.ports import (
-    ApiKeys,
-    AuditTrail,
-    Clock,
-    DestinationStore,
-    IdempotencyRecords,
-    Ids,
-    JobStore,
-    RunStore,
-    ShardLedger,
-    SigningSecrets,
-)
+from carillon.ports.dispatch import ShardLedger
+from carillon.ports.edges import Clock, Ids
+from carillon.ports.jobs import JobStore
+from carillon.ports.runs import RunStore
+from carillon.ports.tenancy import ApiKeys, AuditTrail, DestinationStore, IdempotencyRecords, SigningSecrets
 
 logger = logging.getLogger("carillon")
 

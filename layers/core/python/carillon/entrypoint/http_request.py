@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote
 from carillon.domain.audit import Actor, ActorType
 from carillon.domain.tenancy import Principal
 from carillon.entrypoint.problems import FieldError, Refusal
-from carillon.ports import Ids
+from carillon.ports.edges import Ids
 
 MOST_BODY_BYTES = 512 * 1024
 MOST_PARAMETERS = 64

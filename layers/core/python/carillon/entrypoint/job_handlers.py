@@ -23,7 +23,7 @@ from carillon.entrypoint.pages import answer_page, bad_parameter, choice, read_p
 from carillon.entrypoint.preconditions import etag_of, revisions_required, revisions_wanted
 from carillon.entrypoint.problems import Refusal
 from carillon.entrypoint.views import text_of_job, view_of_job, view_of_run
-from carillon.ports import DestinationStore
+from carillon.ports.tenancy import DestinationStore
 
 # ruff: noqa: PLC0415 - the validator of documents is half of a cold import, and reading needs none
 

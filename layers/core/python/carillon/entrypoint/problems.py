@@ -33,7 +33,7 @@ from carillon.domain.revisions import TooManyEditsError
 from carillon.domain.secrets import RotationInProgressError
 from carillon.entrypoint.cursors import BadCursorError
 from carillon.entrypoint.json_text import JsonError
-from carillon.ports import NameTakenError, UnavailableError
+from carillon.ports.errors import NameTakenError, UnavailableError
 
 MEDIA_TYPE = "application/problem+json"
 MOST_ERRORS = 32

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from carillon.entrypoint.observability import Handler, LambdaContext
-from carillon.ports import Meter
+from carillon.ports.edges import Meter
 
 logger = logging.getLogger("carillon")
 

@@ -4,7 +4,8 @@ import logging
 from collections.abc import Callable
 
 from carillon.domain.messages import NewerMessageError, Tick, UnreadableMessageError
-from carillon.ports import Clock, Delivery, Meter
+from carillon.ports.edges import Clock, Meter
+from carillon.ports.execution import Delivery
 
 logger = logging.getLogger("carillon")
 

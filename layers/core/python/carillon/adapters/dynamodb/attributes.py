@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, NoReturn, TypeVar
 
-from carillon.ports import UnreadableItemError
+from carillon.ports.errors import UnreadableItemError
 
 Attribute = dict[str, Any]
 Item = dict[str, Attribute]

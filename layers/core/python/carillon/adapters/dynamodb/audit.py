@@ -8,7 +8,8 @@ from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.dynamodb.writes import ABSENT, key_of, put
 from carillon.domain.audit import KEPT_MS, Action, Actor, ActorType, AuditEvent
 from carillon.domain.instants import SECOND_MS
-from carillon.ports import AuditPage, UnreadableItemError
+from carillon.ports.errors import UnreadableItemError
+from carillon.ports.tenancy import AuditPage
 
 _EVENTS_OF_TENANT: Final = f"#{k.PK} = :pk AND #{k.SK} < :before"
 _PAST_ALL_IDS: Final = "~"

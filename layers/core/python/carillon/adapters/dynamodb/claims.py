@@ -5,7 +5,7 @@ from carillon.adapters.dynamodb.attributes import ZERO, number, text
 from carillon.adapters.dynamodb.fenced import FencedUpdate
 from carillon.adapters.dynamodb.job_items import job_key, lease_attributes
 from carillon.domain.job import ClaimLease
-from carillon.ports import Claim
+from carillon.ports.jobs import Claim
 
 
 def claim_update(table: str, claim: Claim) -> FencedUpdate:

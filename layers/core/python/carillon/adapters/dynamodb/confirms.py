@@ -13,7 +13,7 @@ from carillon.adapters.dynamodb.fenced import Answer, FencedUpdate
 from carillon.adapters.dynamodb.job_items import job_if_readable, job_key
 from carillon.adapters.dynamodb.writes import Write, delete
 from carillon.adapters.store_rules import lease_until_after, was_confirmed
-from carillon.ports import Claim, Confirmation
+from carillon.ports.jobs import Claim, Confirmation
 
 _OUR_CLAIM: Final = f"#{k.VERSION} = :seen AND #{k.CLAIM_ID} = :mine"
 

@@ -7,7 +7,7 @@ from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import EMPTY, ZERO, Attribute, Fields, Item, number, text
 from carillon.adapters.dynamodb.database import Database, Lost, Written
 from carillon.adapters.dynamodb.writes import ABSENT, key_of, setting, update
-from carillon.ports import GroupLease
+from carillon.ports.dispatch import GroupLease
 
 _FREE: Final = f"(#{k.LEASE_UNTIL} <= :now OR #{k.OWNER} = :{k.OWNER})"
 _FREE_AND_OLDER: Final = f"{ABSENT} OR (#{k.LEASE_EPOCH} < :{k.LEASE_EPOCH} AND {_FREE})"

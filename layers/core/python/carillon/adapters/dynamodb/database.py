@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 from carillon.adapters.aws import ask, error_code
 from carillon.adapters.dynamodb.attributes import Attribute, Item
 from carillon.adapters.dynamodb.writes import Write, names_in
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 
 MOST_TRIES: Final = 6
 MOST_KEYS: Final = 100

@@ -15,7 +15,7 @@ from carillon.adapters.dynamodb.writes import Write, setting, update
 from carillon.adapters.store_rules import was_deferred
 from carillon.domain.due import DueRun
 from carillon.domain.identity import RunKey
-from carillon.ports import JobDeferral
+from carillon.ports.jobs import JobDeferral
 
 _STILL_THERE: Final = f"#{k.WAIT} = :{k.WAIT} AND attribute_exists(#{k.SHARD})"
 

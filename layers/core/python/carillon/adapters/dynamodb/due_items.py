@@ -8,7 +8,7 @@ from carillon.adapters.dynamodb.run_items import run_key_of
 from carillon.adapters.dynamodb.writes import key_of, setting, update
 from carillon.domain.due import DueEntry, DueJob, DueRun, UnreadableEntry
 from carillon.domain.job import JobState, Lane, Priority
-from carillon.ports import UnreadableItemError
+from carillon.ports.errors import UnreadableItemError
 
 LONGEST_REASON = 200
 

@@ -16,7 +16,7 @@ from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Attribute, Item
 from carillon.adapters.dynamodb.database import Database, Lost, Written
 from carillon.adapters.dynamodb.writes import Write, setting, update
-from carillon.ports import UnavailableError
+from carillon.ports.errors import UnavailableError
 
 MOST_STATEMENTS: Final = 25
 

@@ -5,7 +5,7 @@ from carillon.adapters.dynamodb.attributes import TRUE, Fields, Item, number, te
 from carillon.adapters.dynamodb.writes import key_of
 from carillon.domain.identity import is_job_id
 from carillon.domain.job import ClaimLease, Job, JobState, Lane, Priority
-from carillon.ports import UnreadableItemError
+from carillon.ports.errors import UnreadableItemError
 
 LEASE_ATTRIBUTES = (k.LEASE_EPOCH, k.LEASE_UNTIL, k.CLAIM_ID, k.DECIDED_AT)
 OPTIONAL_ATTRIBUTES = (

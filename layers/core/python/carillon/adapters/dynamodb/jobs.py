@@ -26,19 +26,8 @@ from carillon.adapters.store_rules import (
 from carillon.domain.due import DueJob
 from carillon.domain.job import Definition, Job, JobSpec, JobState
 from carillon.domain.run import Run
-from carillon.ports import (
-    Claim,
-    Claimed,
-    ClaimRefused,
-    ClaimResult,
-    Confirmation,
-    JobDeferral,
-    JobPage,
-    NameTakenError,
-    Renaming,
-    UnavailableError,
-    UnreadableItemError,
-)
+from carillon.ports.errors import NameTakenError, UnavailableError, UnreadableItemError
+from carillon.ports.jobs import Claim, Claimed, ClaimRefused, ClaimResult, Confirmation, JobDeferral, JobPage, Renaming
 
 _BOTH_HALVES: Final = f"#{k.PK} = :pk AND begins_with(#{k.SK}, :job)"
 _NEWEST_OF_TENANT: Final = f"#{k.TENANT} = :tenant"

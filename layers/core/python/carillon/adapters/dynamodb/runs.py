@@ -13,7 +13,8 @@ from carillon.domain.dead_letters import place_at
 from carillon.domain.due import DueRun
 from carillon.domain.identity import RunKey
 from carillon.domain.run import Run, RunState
-from carillon.ports import DeadPage, Refused, RunPage, Saved, UnreadableItemError
+from carillon.ports.errors import UnreadableItemError
+from carillon.ports.runs import DeadPage, Refused, RunPage, Saved
 
 _SAME_REV: Final = f"#{k.REV} = :seen"
 _STILL_WAITS: Final = f"#{k.WAIT} = :{k.WAIT} AND attribute_exists(#{k.NEXT_FIRE_TIME})"

@@ -11,7 +11,7 @@ from carillon.adapters.dynamodb.database import Database, Written
 from carillon.adapters.dynamodb.writes import ABSENT, delete, key_of, setting, update
 from carillon.domain.slots import Calendar, Pace, allot
 from carillon.domain.tenancy import BadLimitError, DispatchLimit
-from carillon.ports import UnavailableError, UnreadableItemError
+from carillon.ports.errors import UnavailableError, UnreadableItemError
 
 logger = logging.getLogger("carillon")
 

@@ -5,7 +5,8 @@ from typing import Final
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.database import Database, Written
 from carillon.adapters.dynamodb.writes import ABSENT, key_of, put
-from carillon.ports import Ids, UnreadableItemError
+from carillon.ports.edges import Ids
+from carillon.ports.errors import UnreadableItemError
 
 KEY_BYTES: Final = 32
 

@@ -14,7 +14,7 @@ from carillon.domain.addresses import judge_answers
 from carillon.domain.headers import is_sendable
 from carillon.domain.outcomes import METHODS, CallRequest, Failure, Outcome, answered, failed
 from carillon.domain.targets import TargetAddress, TargetPolicy, TargetRefused, parse_target_url
-from carillon.ports import Clock
+from carillon.ports.edges import Clock
 
 _LOOPBACK = ["127.0.0.1", "::1"]
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from carillon.adapters.memory.state import MemoryState
-from carillon.ports import GroupLease
+from carillon.ports.dispatch import GroupLease
 
 
 class MemoryGroupLeases:

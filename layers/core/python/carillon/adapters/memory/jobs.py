@@ -18,18 +18,8 @@ from carillon.adapters.store_rules import (
 from carillon.domain.job import ClaimLease, Definition, Job, JobSpec, JobState
 from carillon.domain.planning import DueJob
 from carillon.domain.run import Run
-from carillon.ports import (
-    Claim,
-    Claimed,
-    ClaimRefused,
-    ClaimResult,
-    Confirmation,
-    JobDeferral,
-    JobPage,
-    NameTakenError,
-    Renaming,
-    UnreadableItemError,
-)
+from carillon.ports.errors import NameTakenError, UnreadableItemError
+from carillon.ports.jobs import Claim, Claimed, ClaimRefused, ClaimResult, Confirmation, JobDeferral, JobPage, Renaming
 
 
 class MemoryJobStore:

@@ -13,7 +13,7 @@ from carillon.adapters.sqs.routing import (
 )
 from carillon.domain.job import Lane, Priority
 from carillon.domain.messages import Tick, WorkMessage
-from carillon.ports import Clock
+from carillon.ports.edges import Clock
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from carillon.domain.dead_letters import Place, place_at, place_of, position_of
 from carillon.domain.identity import RunKey
 from carillon.domain.planning import DueRun
 from carillon.domain.run import Run, RunState
-from carillon.ports import DeadPage, Refused, RunPage, Saved
+from carillon.ports.runs import DeadPage, Refused, RunPage, Saved
 
 
 class MemoryRunStore:

@@ -14,7 +14,8 @@ from carillon.domain.run import Run
 from carillon.domain.secrets import SigningSecret
 from carillon.domain.slots import Calendar
 from carillon.domain.tenancy import ApiKey, DispatchLimit, Tenant
-from carillon.ports import Clock, GroupLease
+from carillon.ports.dispatch import GroupLease
+from carillon.ports.edges import Clock
 
 ItemKey = tuple[str, str]
 """The job id, and the name of the run or nothing: sorts as the tables' keys do."""

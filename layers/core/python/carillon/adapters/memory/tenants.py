@@ -8,7 +8,7 @@ from carillon.domain.audit import AuditEvent
 from carillon.domain.destinations import ANYWHERE, Destinations
 from carillon.domain.secrets import Rotation, SigningSecret, signing
 from carillon.domain.tenancy import ApiKey, Tenant
-from carillon.ports import AuditPage
+from carillon.ports.tenancy import AuditPage
 
 MOST_KEPT_CHARACTERS = 1024
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from carillon.adapters.aws import ask
-from carillon.ports import Clock, UnavailableError
+from carillon.ports.edges import Clock
+from carillon.ports.errors import UnavailableError
 
 MOST_ENTRIES: Final = 10
 PAUSES_MS: Final = (50, 200)

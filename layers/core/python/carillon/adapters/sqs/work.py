@@ -8,7 +8,7 @@ from carillon.adapters.sqs.batches import MOST_ENTRIES, Entry, send_again, send_
 from carillon.adapters.sqs.routing import QueueName, delay_seconds, queue_name
 from carillon.domain.job import Lane, Priority
 from carillon.domain.messages import WorkMessage
-from carillon.ports import Clock
+from carillon.ports.edges import Clock
 
 Addressed = tuple[WorkMessage, Lane, Priority]
 

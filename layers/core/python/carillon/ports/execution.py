@@ -1,0 +1,47 @@
+"""What workers need: a message that was received, the targets, a place for what nobody can read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
+    from collections.abc import Callable
+
+    from carillon.domain.outcomes import CallRequest, Outcome
+
+
+class Delivery(Protocol):
+    """One received message, as far as its queue is concerned."""
+
+    @property
+    def message_id(self) -> str:
+        """The queue's name of the message."""
+        ...
+
+    @property
+    def body(self) -> str:
+        """What was received."""
+        ...
+
+    def come_again_after(self, after_ms: int) -> None:
+        """Let the message stay invisible for so long from now (rounded up to seconds, at most 12 hours)."""
+        ...
+
+
+class Caller(Protocol):
+    """Calls targets. Never raises for what the target, the network or the name service does."""
+
+    def call(self, request: CallRequest, *, deadline_ms: int, beat: Callable[[], bool], beat_every_ms: int) -> Outcome:
+        """Make one call within one deadline (epoch ms), calling `beat` every so often while it waits.
+
+        When `beat` returns False the call is broken off and the outcome is the error `cancelled`.
+        """
+        ...
+
+
+class Quarantine(Protocol):
+    """Where messages go that nobody can read."""
+
+    def set_aside(self, message_id: str, body: str, reason: str, now_ms: int) -> None:
+        """Keep the message (cut to 1,024 characters) for 90 days, for a person to look at."""
+        ...
