@@ -5,7 +5,7 @@ import pytest
 from bench.spike_bench import MIXED, Deployed, spike
 from e2e.dev_stack import DevStack
 
-JOBS = 300
+JOBS = 100
 
 
 @pytest.mark.timeout(900)
