@@ -58,7 +58,10 @@ def stub() -> Iterator[str]:
 
 def clients(session: Session, url: str) -> tuple[Any, Any]:
     """A client of each service, as the functions make them."""
-    return tuple(new_client(session, name, endpoint_url=url, most_connections=THREADS) for name in ("dynamodb", "sqs"))  # type: ignore[return-value]
+    dynamodb, sqs = (
+        new_client(session, name, endpoint_url=url, most_connections=THREADS) for name in ("dynamodb", "sqs")
+    )
+    return dynamodb, sqs
 
 
 def dispatcher(dynamodb: Any, sqs: Any, spread: Callable[..., Any]) -> DispatchGroup:

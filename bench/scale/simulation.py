@@ -77,9 +77,9 @@ class Distribution:
     @property
     def most_per_second(self) -> float:
         """The most of them within one second of the clock."""
-        by_second: Counter[int] = Counter()
+        by_second: defaultdict[int, float] = defaultdict(float)
         for seconds, count in self.starts:
-            by_second[int(seconds)] += count  # type: ignore[assignment]  # amounts are real numbers here
+            by_second[int(seconds)] += count
         return max(by_second.values())
 
     def note(self, seconds: float, count: float) -> None:

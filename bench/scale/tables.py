@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from bench.scale import bill, loads, prices
 from bench.scale.calls import Calls
@@ -22,9 +23,9 @@ def result(settings: Settings, load: Load) -> Result:
     return simulate(settings, load)
 
 
-def of_spike(settings: Settings, **changes: object) -> Result:
+def of_spike(settings: Settings, **changes: Any) -> Result:
     """The spike under these settings."""
-    return result(settings, loads.spike(settings, **changes))  # type: ignore[arg-type]  # named where they are given
+    return result(settings, loads.spike(settings, **changes))
 
 
 def settings_table() -> Rows:

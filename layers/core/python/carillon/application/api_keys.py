@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from carillon.application.naming import new_ulid
 from carillon.domain.audit import Action, Actor, AuditEvent
-from carillon.domain.identity import ulid
 from carillon.domain.instants import format_instant
 from carillon.domain.tenancy import ApiKey, Principal, issued, new_key_text
 from carillon.ports.edges import Ids
@@ -15,7 +15,6 @@ MOST_KEYS = 20
 """Keys of a tenant that are in force at once: many services, and a rotation under way."""
 
 _KEY_BYTES = 32
-_ULID_BYTES = 10
 _MOST_TRIES = 4
 _MANAGES = "keys:manage"
 
@@ -71,16 +70,13 @@ class KeyMaker:
 
     def make(self, tenant: str, mode: str, scopes: frozenset[str], now_ms: int) -> NewKey:
         """A new key that is stored nowhere yet."""
-        text = new_key_text(mode, self._ulid(now_ms), self.ids.secret_bytes(_KEY_BYTES))
+        text = new_key_text(mode, new_ulid(self.ids, now_ms), self.ids.secret_bytes(_KEY_BYTES))
         return NewKey(issued(text, tenant, scopes, now_ms), text)
 
     def event(self, action: Action, key: ApiKey, actor: Actor, now_ms: int, **ends: int | None) -> AuditEvent:
         """The event of a change; `ends`: instants that the key has been given, by their names."""
         changes = tuple((f"/{name}", None, format_instant(at)) for name, at in ends.items() if at is not None)
-        return AuditEvent(f"aud_{self._ulid(now_ms)}", now_ms, key.tenant, actor, action, key.id, changes)
-
-    def _ulid(self, now_ms: int) -> str:
-        return ulid(now_ms, self.ids.secret_bytes(_ULID_BYTES))
+        return AuditEvent(f"aud_{new_ulid(self.ids, now_ms)}", now_ms, key.tenant, actor, action, key.id, changes)
 
 
 @dataclass(frozen=True, slots=True)

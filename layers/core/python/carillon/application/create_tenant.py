@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from carillon.domain.identity import ulid
+from carillon.application.naming import new_ulid
 from carillon.domain.signing import new_secret
 from carillon.domain.tenancy import TENANT_ID, DispatchLimit, Tenant, issued, new_key_text
 from carillon.ports.edges import Ids
@@ -10,7 +10,6 @@ from carillon.ports.tenancy import ApiKeys, DispatchLimits, SigningSecrets, Tena
 
 _KEY_BYTES = 32
 _SIGNING_BYTES = 32
-_ULID_BYTES = 10
 
 
 class BadTenantError(ValueError):
@@ -66,15 +65,12 @@ class CreateTenant:
         return NewTenant(tenant, key_id, key_text, self._add_secret(tenant_id, now_ms))
 
     def _add_key(self, tenant_id: str, mode: str, now_ms: int) -> tuple[str, str]:
-        key_id = self._new_id(now_ms)
+        key_id = new_ulid(self.ids, now_ms)
         text = new_key_text(mode, key_id, self.ids.secret_bytes(_KEY_BYTES))
         self.keys.add(issued(text, tenant_id, frozenset({"admin"}), now_ms))
         return key_id, text
 
     def _add_secret(self, tenant_id: str, now_ms: int) -> str:
         text = new_secret(self.ids.secret_bytes(_SIGNING_BYTES))
-        self.secrets.add(tenant_id, f"sec_{self._new_id(now_ms)}", text, now_ms)
+        self.secrets.add(tenant_id, f"sec_{new_ulid(self.ids, now_ms)}", text, now_ms)
         return text
-
-    def _new_id(self, now_ms: int) -> str:
-        return ulid(now_ms, self.ids.secret_bytes(_ULID_BYTES))

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from carillon.application.naming import new_ulid
 from carillon.domain.audit import Action, Actor, AuditEvent
-from carillon.domain.identity import ulid
 from carillon.domain.instants import format_instant
 from carillon.domain.secrets import Rotation, SigningSecret, rotated, signing
 from carillon.domain.signing import new_secret
@@ -13,7 +13,6 @@ from carillon.ports.errors import UnavailableError
 from carillon.ports.tenancy import AuditTrail, SigningSecrets
 
 _SIGNING_BYTES = 32
-_ULID_BYTES = 10
 _MOST_TRIES = 4
 
 
@@ -56,7 +55,7 @@ class RotateSecret:
         """
         text = new_secret(self.ids.secret_bytes(_SIGNING_BYTES))
         for _ in range(_MOST_TRIES):
-            rotation = rotated(self.secrets.list_all(tenant), self._id("sec", now_ms), overlap_ms, now_ms)
+            rotation = rotated(self.secrets.list_all(tenant), f"sec_{new_ulid(self.ids, now_ms)}", overlap_ms, now_ms)
             event = self._event(tenant, actor, rotation, now_ms)
             if self.secrets.rotate(tenant, rotation, text, event):
                 return rotation, text
@@ -65,11 +64,8 @@ class RotateSecret:
     def _event(self, tenant: str, actor: Actor, rotation: Rotation, now_ms: int) -> AuditEvent:
         retires_at = format_instant(rotation.retires_at)
         changes = tuple((f"/{secret.id}/retires_at", _shown(secret.retires_at), retires_at) for secret in rotation.seen)
-        event_id = self._id("aud", now_ms)
+        event_id = f"aud_{new_ulid(self.ids, now_ms)}"
         return AuditEvent(event_id, now_ms, tenant, actor, Action.SECRET_ROTATED, rotation.added.id, changes)
-
-    def _id(self, prefix: str, now_ms: int) -> str:
-        return f"{prefix}_{ulid(now_ms, self.ids.secret_bytes(_ULID_BYTES))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +85,7 @@ class RevealSecret:
         found = [secret for secret in signing(self.secrets.list_all(tenant), now_ms) if secret.id == secret_id]
         if not found:
             raise SecretNotFoundError(secret_id)
-        event_id = f"aud_{ulid(now_ms, self.ids.secret_bytes(_ULID_BYTES))}"
+        event_id = f"aud_{new_ulid(self.ids, now_ms)}"
         self.trail.append(AuditEvent(event_id, now_ms, tenant, actor, Action.SECRET_REVEALED, secret_id))
         text = self.secrets.reveal(tenant, secret_id)
         if text is None:

@@ -105,25 +105,30 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         policy,
         destinations,
     )
-    of_destinations = DestinationHandlers(EditDestinations(destinations), policy)
-    of_runs = RunHandlers(GetRun(runs), ListRuns(jobs, runs), cursors)
+    routes = _routes(
+        of_jobs,
+        RunHandlers(GetRun(runs), ListRuns(jobs, runs), cursors),
+        _of_dead_letters(jobs, runs, retention_ms, cursors),
+        _of_tenants(secrets, trail, ids, cursors),
+        _of_keys(keys, ids),
+        DestinationHandlers(EditDestinations(destinations), policy),
+    )
+    return _Front(routes, Authenticate(keys), Once(RepeatSafely(requests, ids)), clock)
+
+
+def _of_dead_letters(jobs: JobStore, runs: RunStore, retention_ms: int, cursors: Cursors) -> DeadLetterHandlers:
     dead, redrive = ListDeadLetters(runs), RedriveRun(jobs, runs, retention_ms)
-    of_dead = DeadLetterHandlers(CancelRun(runs, retention_ms), redrive, dead, RedriveMany(dead, redrive), cursors)
-    of_tenants = TenantHandlers(
-        ListSecrets(secrets),
-        RotateSecret(secrets, ids),
-        RevealSecret(secrets, trail, ids),
-        ListAuditEvents(trail),
-        cursors,
-    )
+    return DeadLetterHandlers(CancelRun(runs, retention_ms), redrive, dead, RedriveMany(dead, redrive), cursors)
+
+
+def _of_tenants(secrets: SigningSecrets, trail: AuditTrail, ids: Ids, cursors: Cursors) -> TenantHandlers:
+    rotate, reveal = RotateSecret(secrets, ids), RevealSecret(secrets, trail, ids)
+    return TenantHandlers(ListSecrets(secrets), rotate, reveal, ListAuditEvents(trail), cursors)
+
+
+def _of_keys(keys: ApiKeys, ids: Ids) -> KeyHandlers:
     maker = KeyMaker(ids)
-    of_keys = KeyHandlers(ListKeys(keys), CreateKey(keys, maker), RotateKey(keys, maker), RevokeKey(keys, maker))
-    return _Front(
-        _routes(of_jobs, of_runs, of_dead, of_tenants, of_keys, of_destinations),
-        Authenticate(keys),
-        Once(RepeatSafely(requests, ids)),
-        clock,
-    )
+    return KeyHandlers(ListKeys(keys), CreateKey(keys, maker), RotateKey(keys, maker), RevokeKey(keys, maker))
 
 
 def _routes(

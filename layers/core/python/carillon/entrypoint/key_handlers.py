@@ -10,6 +10,7 @@ from carillon.domain.tenancy import SCOPES, ApiKey
 from carillon.entrypoint.action_bodies import body_of_action
 from carillon.entrypoint.http_request import Answer, Request, require_json
 from carillon.entrypoint.json_text import read_object
+from carillon.entrypoint.views import shown_instant
 
 # ruff: noqa: PLC0415 - the validator of documents is half of a cold import, and reading needs none
 
@@ -70,11 +71,7 @@ def _key(key: ApiKey) -> dict[str, Any]:
         "hint": key.hint,
         "scopes": [scope for scope in SCOPES if scope in key.scopes],
         "created_at": format_instant(key.created_at),
-        "expires_at": _instant(key.expires_at_ms),
-        "revoked_at": _instant(key.revoked_at),
-        "last_used_at": _instant(key.last_used_at),
+        "expires_at": shown_instant(key.expires_at_ms),
+        "revoked_at": shown_instant(key.revoked_at),
+        "last_used_at": shown_instant(key.last_used_at),
     }
-
-
-def _instant(instant_ms: int | None) -> str | None:
-    return None if instant_ms is None else format_instant(instant_ms)

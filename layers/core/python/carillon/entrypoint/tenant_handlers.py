@@ -13,6 +13,7 @@ from carillon.entrypoint.action_bodies import body_of_action, refuse_options
 from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.http_request import Answer, Request
 from carillon.entrypoint.pages import answer_page, choice, read_page
+from carillon.entrypoint.views import shown_instant
 
 # ruff: noqa: PLC0415 - the validator of documents is half of a cold import, and reading needs none
 
@@ -60,7 +61,7 @@ def _secret(secret: SigningSecret) -> dict[str, Any]:
     return {
         "id": secret.id,
         "created_at": format_instant(secret.created_at),
-        "expires_at": None if secret.retires_at is None else format_instant(secret.retires_at),
+        "expires_at": shown_instant(secret.retires_at),
     }
 
 

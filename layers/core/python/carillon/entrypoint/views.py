@@ -23,8 +23,8 @@ def view_of_job(definition: Definition) -> View:
         "state_reason": spec.state_reason,
         "revision": spec.revision,
         **_planning(job),
-        "next_fire_time": _instant(job.next_fire_time),
-        "next_scheduled_for": _instant(job.scheduled_for),
+        "next_fire_time": shown_instant(job.next_fire_time),
+        "next_scheduled_for": shown_instant(job.scheduled_for),
         "target": _target(spec.target),
         "priority": job.priority,
         "retry": _retry(spec.retry),
@@ -74,15 +74,16 @@ def view_of_run(run: Run) -> View:
         "attempt": run.attempt,
         "attempts": [_attempt(attempt) for attempt in run.attempts],
         "lateness_ms": run.lateness_ms,
-        "next_attempt_at": _instant(run.next_fire_time),
+        "next_attempt_at": shown_instant(run.next_fire_time),
         "priority": run.priority,
         "created_at": format_instant(run.created_at),
-        "ended_at": _instant(run.ended_at),
+        "ended_at": shown_instant(run.ended_at),
         **({"block": _block(run.block)} if run.block else {}),
     }
 
 
-def _instant(instant_ms: int | None) -> str | None:
+def shown_instant(instant_ms: int | None) -> str | None:
+    """An instant (epoch ms) as answers show it; null for none."""
     return None if instant_ms is None else format_instant(instant_ms)
 
 
@@ -125,7 +126,7 @@ def _retry(retry: RetryPolicy) -> View:
 
 def _bounds(start_ms: int | None, end_ms: int | None, max_runs: int | None) -> View:
     """The bounds that there are."""
-    bounds = {"start_at": _instant(start_ms), "end_at": _instant(end_ms), "max_runs": max_runs}
+    bounds = {"start_at": shown_instant(start_ms), "end_at": shown_instant(end_ms), "max_runs": max_runs}
     return {name: value for name, value in bounds.items() if value is not None}
 
 
@@ -133,7 +134,7 @@ def _attempt(attempt: Attempt) -> View:
     return {
         "number": attempt.number,
         "started_at": format_instant(attempt.started_at),
-        "ended_at": _instant(attempt.ended_at),
+        "ended_at": shown_instant(attempt.ended_at),
         "status": attempt.status,
         "error": attempt.error,
         "response_excerpt": attempt.excerpt,

@@ -5,13 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from carillon.domain.instants import parse_instant
-from carillon.domain.schedule_error import ScheduleError
 from carillon.domain.tenancy import SCOPES
 from carillon.entrypoint.json_text import JsonObject
 from carillon.entrypoint.problems import FieldError, invalid
 from carillon.entrypoint.wire.fields import Document, Name, counting
-from carillon.entrypoint.wire.refusals import validated
+from carillon.entrypoint.wire.refusals import read_instant, validated
 
 Scope = Literal[
     "jobs:read", "jobs:write", "runs:read", "runs:write", "keys:manage", "secrets:manage", "audit:read", "admin"
@@ -47,11 +45,7 @@ def read_key(sent: JsonObject, now_ms: int) -> KeyWish:
 
 
 def _later(text: str, now_ms: int) -> int:
-    try:
-        instant_ms = parse_instant(text, "expires_at")
-    except ScheduleError as error:
-        detail = f"{error.detail}; allowed: {error.allowed}"
-        raise invalid([FieldError("pointer", "/expires_at", "invalid_value", detail)]) from None
+    instant_ms = read_instant(text, "/expires_at")
     if instant_ms <= now_ms:
         raise invalid([FieldError("pointer", "/expires_at", "out_of_range", "must lie ahead")])
     return instant_ms

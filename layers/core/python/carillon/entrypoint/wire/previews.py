@@ -5,13 +5,13 @@ from typing import Annotated, cast
 from pydantic import AfterValidator, Field
 
 from carillon.domain.explaining.explanation import MOST_OCCURRENCES, Explanation, preview
-from carillon.domain.instants import parse_instant, parse_local_time
+from carillon.domain.instants import parse_local_time
 from carillon.domain.schedule import ScheduleError
 from carillon.entrypoint.json_text import JsonObject
-from carillon.entrypoint.problems import FieldError, invalid
+from carillon.entrypoint.problems import invalid
 from carillon.entrypoint.wire.documents import RunAtDocument, ScheduleDocument, Window
 from carillon.entrypoint.wire.fields import Document, within
-from carillon.entrypoint.wire.refusals import error_of_schedule, validated
+from carillon.entrypoint.wire.refusals import error_of_schedule, read_instant, validated
 from carillon.entrypoint.wire.schedules import AnySchedule, is_local, max_runs_of, read_schedule
 
 DEFAULT_COUNT = 10
@@ -34,7 +34,7 @@ def read_preview(sent: JsonObject, now_ms: int) -> Explanation:
     """
     document = validated(PreviewDocument, sent.members)
     schedule = cast("AnySchedule", document.schedule)
-    from_ms = _instant(document.from_at) if "from_at" in document.model_fields_set else now_ms
+    from_ms = read_instant(document.from_at, "/from") if "from_at" in document.model_fields_set else now_ms
     try:
         timezone, local_ms = _local_reading(schedule)
         return preview(
@@ -55,11 +55,3 @@ def _local_reading(schedule: AnySchedule) -> tuple[str, int | None]:
     if isinstance(schedule, RunAtDocument) and is_local(schedule):
         return schedule.timezone, parse_local_time(schedule.run_at, "run_at")
     return "UTC", None
-
-
-def _instant(text: str) -> int:
-    try:
-        return parse_instant(text, "from")
-    except ScheduleError as error:
-        detail = f"{error.detail}; allowed: {error.allowed}"
-        raise invalid([FieldError("pointer", "/from", "invalid_value", detail)]) from None

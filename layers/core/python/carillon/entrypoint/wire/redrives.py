@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 
 from carillon.application.redrive import DeadLetterFilter
-from carillon.domain.instants import parse_instant
-from carillon.domain.schedule_error import ScheduleError
 from carillon.entrypoint.json_text import JsonObject
-from carillon.entrypoint.problems import FieldError, invalid
 from carillon.entrypoint.wire.fields import Document
-from carillon.entrypoint.wire.refusals import validated
+from carillon.entrypoint.wire.refusals import read_instant, validated
 
 
 class FilterDocument(Document):
@@ -42,9 +39,6 @@ def read_redrive(sent: JsonObject) -> RedriveWish:
         Refusal: something in it is not valid; each error names its field.
     """
     document = validated(RedriveDocument, sent.members)
-    try:
-        since_ms = 0 if document.filter.since is None else parse_instant(document.filter.since, "since")
-    except ScheduleError as error:
-        detail = f"{error.detail}; allowed: {error.allowed}"
-        raise invalid([FieldError("pointer", "/filter/since", "invalid_value", detail)]) from None
+    since = document.filter.since
+    since_ms = 0 if since is None else read_instant(since, "/filter/since")
     return RedriveWish(DeadLetterFilter(document.filter.job, since_ms), document.dry_run, document.cursor)

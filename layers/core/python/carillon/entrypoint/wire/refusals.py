@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from carillon.domain.instants import parse_instant
 from carillon.domain.schedule_error import ScheduleError
 from carillon.domain.targets import TargetRefused
 from carillon.entrypoint.problems import FieldError, invalid, pointer
@@ -39,6 +40,19 @@ def validated(kind: type[SomeDocument], members: Mapping[str, Any]) -> SomeDocum
         return kind.model_validate(members)
     except ValidationError as error:
         raise invalid(errors_of(error)) from None
+
+
+def read_instant(text: str, place: str) -> int:
+    """The instant (epoch ms) that a member of a document holds; `place`: the member, as a pointer.
+
+    Raises:
+        Refusal: it holds none.
+    """
+    try:
+        return parse_instant(text, place)
+    except ScheduleError as error:
+        detail = f"{error.detail}; allowed: {error.allowed}"
+        raise invalid([FieldError("pointer", place, "invalid_value", detail)]) from None
 
 
 def errors_of(error: ValidationError) -> tuple[FieldError, ...]:
