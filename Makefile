@@ -25,8 +25,8 @@ $(SETUP): requirements/dev.lock package-lock.json pyproject.toml
 	npm ci --no-audit --no-fund --loglevel=error
 	@touch $(SETUP)
 
-lock: ## Resolve the dependencies anew into the lock files
-	$(BIN)/uv pip compile --quiet --upgrade pyproject.toml --all-extras --universal --generate-hashes --no-annotate --custom-compile-command "make lock" --output-file requirements/dev.lock
+lock: ## Resolve what pyproject.toml asks for into the lock files; what is locked stays: make lock UPGRADE=--upgrade
+	$(BIN)/uv pip compile --quiet $(UPGRADE) pyproject.toml --all-extras --universal --generate-hashes --no-annotate --custom-compile-command "make lock" --output-file requirements/dev.lock
 	$(BIN)/uv pip compile --quiet pyproject.toml --constraints requirements/dev.lock --universal --generate-hashes --no-annotate --custom-compile-command "make lock" --output-file requirements/layer.lock
 
 format: $(SETUP) ## Format the code

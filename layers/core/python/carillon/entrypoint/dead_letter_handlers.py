@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from carillon.application.cancel_run import CancelRun
 from carillon.application.redrive import DeadLetterFilter, ListDeadLetters, RedriveMany, RedriveRun
@@ -14,6 +15,9 @@ from carillon.entrypoint.http_request import Answer, Request, require_json
 from carillon.entrypoint.json_text import read_object
 from carillon.entrypoint.pages import answer_page, bad_parameter, read_page, single
 from carillon.entrypoint.views import view_of_run
+
+if TYPE_CHECKING:
+    from carillon import answers
 
 # ruff: noqa: PLC0415 - the validator of documents is half of a cold import, and reading needs none
 
@@ -57,8 +61,13 @@ class DeadLetterHandlers:
         after = wish.cursor and self.cursors.open(wish.cursor, request.tenant, listing, request.now_ms)
         made = self.redrive_many(request.tenant, wish.wanted, request.now_ms, dry_run=wish.dry_run, after=after)
         cursor = made.position and self.cursors.seal(request.tenant, listing, made.position, request.now_ms)
-        counts = {"redriven": made.redriven, "refused": dict(made.refused), "dry_run": wish.dry_run}
-        return Answer(200, json.dumps({**counts, "next_cursor": cursor}))
+        shown: answers.Redriven = {
+            "redriven": made.redriven,
+            "refused": dict(made.refused),
+            "dry_run": wish.dry_run,
+            "next_cursor": cursor,
+        }
+        return Answer(200, json.dumps(shown))
 
 
 def _filter(request: Request) -> DeadLetterFilter:

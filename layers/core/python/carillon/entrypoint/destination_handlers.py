@@ -3,8 +3,9 @@
 import json
 from dataclasses import dataclass
 
+from carillon import answers
 from carillon.application.destinations import EditDestinations
-from carillon.domain.destinations import Destination
+from carillon.domain.destinations import Destination, DestinationKind
 from carillon.domain.instants import format_instant
 from carillon.domain.targets import TargetPolicy
 from carillon.entrypoint.http_request import Answer, Request, require_json
@@ -23,7 +24,8 @@ class DestinationHandlers:
     def list_destinations(self, request: Request) -> Answer:
         """GET /v1/destinations: a hundred at the most, so there is one page."""
         found = self.edit.all_of(request.tenant).entries
-        return Answer(200, json.dumps({"data": [view_of_destination(each) for each in found], "next_cursor": None}))
+        shown: answers.DestinationList = {"data": [view_of_destination(each) for each in found], "next_cursor": None}
+        return Answer(200, json.dumps(shown))
 
     def register(self, request: Request) -> Answer:
         """POST /v1/destinations."""
@@ -40,10 +42,9 @@ class DestinationHandlers:
         return Answer(204)
 
 
-def view_of_destination(destination: Destination) -> dict[str, str]:
+def view_of_destination(destination: Destination) -> answers.Destination:
     """A destination as answers show it."""
-    return {
-        "id": destination.id,
-        str(destination.kind): destination.name,
-        "created_at": format_instant(destination.created_at),
-    }
+    created_at = format_instant(destination.created_at)
+    if destination.kind is DestinationKind.HOST:
+        return {"id": destination.id, "host": destination.name, "created_at": created_at}
+    return {"id": destination.id, "suffix": destination.name, "created_at": created_at}

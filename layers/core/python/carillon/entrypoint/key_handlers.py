@@ -2,8 +2,8 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
+from carillon import answers
 from carillon.application.api_keys import CreateKey, ListKeys, NewKey, RevokeKey, RotateKey
 from carillon.domain.instants import format_instant
 from carillon.domain.tenancy import SCOPES, ApiKey
@@ -27,7 +27,8 @@ class KeyHandlers:
     def list_keys(self, request: Request) -> Answer:
         """GET /v1/keys: few enough for one page."""
         found = self.list(request.tenant)
-        return Answer(200, json.dumps({"data": [_key(each) for each in found], "next_cursor": None}))
+        shown: answers.ApiKeyList = {"data": [_key(each) for each in found], "next_cursor": None}
+        return Answer(200, json.dumps(shown))
 
     def create_key(self, request: Request) -> Answer:
         """POST /v1/keys."""
@@ -52,7 +53,8 @@ class KeyHandlers:
         options = read_options(body_of_action(request), RotationOptions)
         key_id = request.path_values["key_id"]
         new, old = self.rotate(request.known_principal, request.actor, key_id, options.overlap, request.now_ms)
-        return Answer(201, json.dumps({**_new_key(new), "previous": [_key(old)]}))
+        shown: answers.RotatedApiKey = {**_new_key(new), "previous": [_key(old)]}
+        return Answer(201, json.dumps(shown))
 
     def revoke_key(self, request: Request) -> Answer:
         """DELETE /v1/keys/{key_id}."""
@@ -60,11 +62,11 @@ class KeyHandlers:
         return Answer(204)
 
 
-def _new_key(new: NewKey) -> dict[str, Any]:
+def _new_key(new: NewKey) -> answers.NewApiKey:
     return {**_key(new.key), "key": new.text}
 
 
-def _key(key: ApiKey) -> dict[str, Any]:
+def _key(key: ApiKey) -> answers.ApiKey:
     return {
         "id": key.id,
         "name": key.name,

@@ -2,8 +2,8 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
+from carillon import answers
 from carillon.application.read_audit import ListAuditEvents
 from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
 from carillon.domain.audit import Action, AuditEvent
@@ -33,7 +33,8 @@ class TenantHandlers:
     def list_secrets(self, request: Request) -> Answer:
         """GET /v1/signing-secrets: two at the most, so there is one page."""
         found = self.secrets(request.tenant, request.now_ms)
-        return Answer(200, json.dumps({"data": [_secret(each) for each in found], "next_cursor": None}))
+        shown: answers.SigningSecretList = {"data": [_secret(each) for each in found], "next_cursor": None}
+        return Answer(200, json.dumps(shown))
 
     def rotate_secret(self, request: Request) -> Answer:
         """POST /v1/signing-secrets/rotate."""
@@ -42,13 +43,15 @@ class TenantHandlers:
         options = read_options(body_of_action(request), RotationOptions)
         rotation, text = self.rotate(request.tenant, request.actor, options.overlap, request.now_ms)
         previous = [_secret(each) for each in rotation.retired]
-        return Answer(201, json.dumps({**_secret(rotation.added), "secret": text, "previous": previous}))
+        made: answers.RotatedSecret = {**_secret(rotation.added), "secret": text, "previous": previous}
+        return Answer(201, json.dumps(made))
 
     def reveal_secret(self, request: Request) -> Answer:
         """POST /v1/signing-secrets/{secret_id}/reveal."""
         refuse_options(request)
         shown = self.reveal(request.tenant, request.actor, request.path_values["secret_id"], request.now_ms)
-        return Answer(200, json.dumps({**_secret(shown.secret), "secret": shown.text}))
+        revealed: answers.RevealedSecret = {**_secret(shown.secret), "secret": shown.text}
+        return Answer(200, json.dumps(revealed))
 
     def list_audit_events(self, request: Request) -> Answer:
         """GET /v1/audit-events."""
@@ -57,7 +60,7 @@ class TenantHandlers:
         return answer_page(request, asked, walked, self.cursors, view=_event, position_of=lambda event: event.id)
 
 
-def _secret(secret: SigningSecret) -> dict[str, Any]:
+def _secret(secret: SigningSecret) -> answers.SigningSecret:
     return {
         "id": secret.id,
         "created_at": format_instant(secret.created_at),
@@ -65,7 +68,7 @@ def _secret(secret: SigningSecret) -> dict[str, Any]:
     }
 
 
-def _event(event: AuditEvent) -> dict[str, Any]:
+def _event(event: AuditEvent) -> answers.AuditEvent:
     return {
         "id": event.id,
         "occurred_at": format_instant(event.occurred_at),

@@ -1,8 +1,9 @@
 """What answers show of jobs and runs: names as in the public interface, instants in RFC 3339, durations in ISO 8601."""
 
 import json
-from typing import Any
+from typing import TypedDict
 
+from carillon import answers
 from carillon.domain.durations import format_duration
 from carillon.domain.instants import format_instant
 from carillon.domain.job import Definition, HttpTarget, Job, JobState, PlanningRules
@@ -10,19 +11,36 @@ from carillon.domain.retry import RetryPolicy
 from carillon.domain.run import Attempt, Run, SkippedBlock
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, decode
 
-View = dict[str, Any]
+
+class _Planning(TypedDict):
+    schedule: answers.Schedule | None
+    misfire_policy: str | None
+    misfire_grace: str | None
+    max_catch_up: int | None
+    window: str | None
 
 
-def view_of_job(definition: Definition) -> View:
+class _Bounds(TypedDict, total=False):
+    start_at: str
+    end_at: str
+    max_runs: int
+
+
+def view_of_job(definition: Definition) -> answers.ListedJob:
     """A job without its payload, as lists show it."""
     job, spec = definition.job, definition.spec
-    return {
+    planning = _planning(job)
+    view: answers.ListedJob = {
         "id": job.id,
         "name": spec.name,
         "state": job.state,
         "state_reason": spec.state_reason,
         "revision": spec.revision,
-        **_planning(job),
+        "schedule": planning["schedule"],
+        "misfire_policy": planning["misfire_policy"],
+        "misfire_grace": planning["misfire_grace"],
+        "max_catch_up": planning["max_catch_up"],
+        "window": planning["window"],
         "next_fire_time": shown_instant(job.next_fire_time),
         "next_scheduled_for": shown_instant(job.scheduled_for),
         "target": _target(spec.target),
@@ -34,8 +52,10 @@ def view_of_job(definition: Definition) -> View:
         "labels": dict(spec.labels),
         "created_at": format_instant(spec.created_at),
         "updated_at": format_instant(spec.updated_at),
-        **({"error": job.error} if job.state is JobState.ERROR else {}),
     }
+    if job.state is JobState.ERROR:
+        view["error"] = job.error
+    return view
 
 
 def text_of_job(definition: Definition) -> str:
@@ -45,7 +65,7 @@ def text_of_job(definition: Definition) -> str:
     return text if payload is None else f'{text[:-1]}, "payload": {payload.decode()}}}'
 
 
-def view_of_schedule(schedule: Schedule, max_runs: int | None = None) -> View:
+def view_of_schedule(schedule: Schedule, max_runs: int | None = None) -> answers.Schedule:
     """A schedule in its canonical form: a delay or a local time is shown as the instant that it came to."""
     match schedule:
         case OneOff(at_ms):
@@ -63,9 +83,9 @@ def view_of_schedule(schedule: Schedule, max_runs: int | None = None) -> View:
     raise TypeError(f"no view of {type(schedule).__name__}")
 
 
-def view_of_run(run: Run) -> View:
+def view_of_run(run: Run) -> answers.Run:
     """A run with its attempts. A block of occurrences that share a record says how many, from which to which."""
-    return {
+    view: answers.Run = {
         "id": run.key.run_id,
         "job_id": run.key.job_id,
         "state": run.state,
@@ -78,8 +98,10 @@ def view_of_run(run: Run) -> View:
         "priority": run.priority,
         "created_at": format_instant(run.created_at),
         "ended_at": shown_instant(run.ended_at),
-        **({"block": _block(run.block)} if run.block else {}),
     }
+    if run.block:
+        view["block"] = _block(run.block)
+    return view
 
 
 def shown_instant(instant_ms: int | None) -> str | None:
@@ -87,12 +109,18 @@ def shown_instant(instant_ms: int | None) -> str | None:
     return None if instant_ms is None else format_instant(instant_ms)
 
 
-def _planning(job: Job) -> View:
+def _planning(job: Job) -> _Planning:
     """What is stored encoded. Of a job whose planning fields are damaged the rest is shown all the same."""
     try:
         schedule, rules = decode(job.schedule), PlanningRules.decode(job.rules)
     except ValueError:
-        return dict.fromkeys(("schedule", "misfire_policy", "misfire_grace", "max_catch_up", "window"))
+        return {
+            "schedule": None,
+            "misfire_policy": None,
+            "misfire_grace": None,
+            "max_catch_up": None,
+            "window": None,
+        }
     return {
         "schedule": view_of_schedule(schedule, rules.max_runs),
         "misfire_policy": rules.misfire,
@@ -102,7 +130,7 @@ def _planning(job: Job) -> View:
     }
 
 
-def _target(target: HttpTarget) -> View:
+def _target(target: HttpTarget) -> answers.HttpTarget:
     return {
         "type": "http",
         "url": target.url,
@@ -112,7 +140,7 @@ def _target(target: HttpTarget) -> View:
     }
 
 
-def _retry(retry: RetryPolicy) -> View:
+def _retry(retry: RetryPolicy) -> answers.RetryFormula | answers.RetryDelays:
     if retry.delays_ms:
         return {"max_attempts": retry.max_attempts, "delays": [format_duration(delay) for delay in retry.delays_ms]}
     return {
@@ -124,13 +152,19 @@ def _retry(retry: RetryPolicy) -> View:
     }
 
 
-def _bounds(start_ms: int | None, end_ms: int | None, max_runs: int | None) -> View:
+def _bounds(start_ms: int | None, end_ms: int | None, max_runs: int | None) -> _Bounds:
     """The bounds that there are."""
-    bounds = {"start_at": shown_instant(start_ms), "end_at": shown_instant(end_ms), "max_runs": max_runs}
-    return {name: value for name, value in bounds.items() if value is not None}
+    bounds: _Bounds = {}
+    if start_ms is not None:
+        bounds["start_at"] = format_instant(start_ms)
+    if end_ms is not None:
+        bounds["end_at"] = format_instant(end_ms)
+    if max_runs is not None:
+        bounds["max_runs"] = max_runs
+    return bounds
 
 
-def _attempt(attempt: Attempt) -> View:
+def _attempt(attempt: Attempt) -> answers.Attempt:
     return {
         "number": attempt.number,
         "started_at": format_instant(attempt.started_at),
@@ -143,5 +177,5 @@ def _attempt(attempt: Attempt) -> View:
     }
 
 
-def _block(block: SkippedBlock) -> View:
+def _block(block: SkippedBlock) -> answers.Block:
     return {"count": block.count, "first": format_instant(block.first), "last": format_instant(block.last)}

@@ -14,10 +14,12 @@ from carillon.domain.schedule import decode
 from carillon.domain.targets import TargetPolicy
 from carillon.entrypoint.json_text import JsonObject
 from carillon.entrypoint.merge_patch import merge_patch
-from carillon.entrypoint.views import View, view_of_job
+from carillon.entrypoint.views import view_of_job
 from carillon.entrypoint.wire.documents import JobDocument, TargetDocument
 from carillon.entrypoint.wire.jobs import read_payload, read_wish
 from carillon.entrypoint.wire.refusals import validated
+
+Members = dict[str, Any]
 
 _REPLACED_WHOLE: Final = frozenset({"schedule", "retry"})
 
@@ -47,23 +49,23 @@ def _payload(seen: Definition, sent: JsonObject) -> bytes | None:
     return None if sent.members["payload"] is None else read_payload(sent)
 
 
-def _merged(seen: Definition, patch: Mapping[str, Any]) -> View:
+def _merged(seen: Definition, patch: Mapping[str, Any]) -> Members:
     """The document that is wanted; what the patch removes and no job has is in it, to be refused by its name."""
     document = _document_of(seen)
     for name in _REPLACED_WHOLE & patch.keys():
         document.pop(name, None)
-    merged: View = merge_patch(document, patch)
+    merged: Members = merge_patch(document, patch)
     merged |= _unknown(patch, JobDocument.model_fields)
     if isinstance(target := patch.get("target"), dict):
         merged["target"] |= _unknown(target, TargetDocument.model_fields)
     return merged
 
 
-def _document_of(seen: Definition) -> View:
+def _document_of(seen: Definition) -> Members:
     """What a client could have sent to create the job, but for its payload."""
-    shown = view_of_job(seen)
+    shown: Mapping[str, Any] = {**view_of_job(seen)}
     return {name: shown[name] for name in JobDocument.model_fields if shown.get(name) is not None}
 
 
-def _unknown(patch: Mapping[str, Any], known: Mapping[str, object]) -> View:
+def _unknown(patch: Mapping[str, Any], known: Mapping[str, object]) -> Members:
     return {name: value for name, value in patch.items() if name not in known}
