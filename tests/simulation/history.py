@@ -117,6 +117,7 @@ class Bounds:
         set_back_ms: how far a worker's clock may have been set back at a stroke.
         promises_health: whether the workers' clocks are close enough for no living worker's attempt to be lost.
         prompt_ms: how late a first start may be, if nothing stood in its way (else None).
+        found_after_ms: how long after its slot a deferred start may be found: the look-ahead is shorter than a tick.
         gives_up: whether queues give messages up to their dead letters after a few receipts.
     """
 
@@ -124,6 +125,7 @@ class Bounds:
     set_back_ms: int = 0
     promises_health: bool = False
     prompt_ms: int | None = None
+    found_after_ms: int = 0
     gives_up: bool = False
 
 

@@ -8,7 +8,8 @@ from unittest.mock import patch
 from carillon.adapters.memory import jobs as memory_jobs
 from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.adapters.memory.runs import MemoryRunStore
-from carillon.application import claim_send_confirm, dispatch_group
+from carillon.adapters.memory.slots import MemorySlotLedger
+from carillon.application import claim_send_confirm, dispatch_group, reserve_slots
 from carillon.application.claim_send_confirm import ClaimSendConfirm
 from carillon.domain.job import JobState
 from carillon.ports.jobs import Claim
@@ -131,4 +132,24 @@ def waiting_runs_leave_the_index_anyhow() -> Iterator[None]:
         return True
 
     with patch.object(MemoryRunStore, "leave_index", leave):
+        yield
+
+
+@plant
+def taken_slots_are_forgotten() -> Iterator[None]:
+    """Each sweep gives slots as if it were the first."""
+    reserve = original(MemorySlotLedger, "reserve")
+
+    def afresh(self: Any, name: str, *asked: Any) -> Any:
+        self._state.calendars.pop(name, None)
+        return reserve(self, name, *asked)
+
+    with patch.object(MemorySlotLedger, "reserve", afresh):
+        yield
+
+
+@plant
+def waiting_runs_need_no_slot() -> Iterator[None]:
+    """Retries and runs by hand get round the rate of their tenant."""
+    with patch.object(reserve_slots, "_asking_run", lambda *_: None):
         yield

@@ -20,7 +20,7 @@ def rate_violations(history: History) -> Iterator[str]:
     if not limits:
         return
     limit = next(iter(limits.values()))
-    yield from _beyond(limit, sorted(history.slots.values()), 0, "sent for")
+    yield from _beyond(limit, sorted(history.slots.values()), history.bounds.found_after_ms, "sent for")
     yield from _beyond(limit, sorted(c.at_ms for c in history.calls if c.job_id in limits), _ON_ITS_WAY_MS, "made")
 
 

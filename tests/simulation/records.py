@@ -137,7 +137,7 @@ def _wrong_end(story: Story, one: _Covered, bounds: Bounds) -> Iterator[str]:
     run, name = one.run, one.run.key.name
     if not run.state.has_ended:
         yield f"not ended: {name} is {run.state}"
-    elif run.state is RunState.CANCELLED and not _has_edit(story, EditKind.CANCEL, one.nominal):
+    elif run.state is RunState.CANCELLED and not _was_cancelled(story, one):
         yield f"wrong end: {name} is cancelled, and the job was not"
     elif run.state is RunState.SKIPPED and not _may_be_skipped(story, one, bounds):
         yield f"wrong end: {name} is skipped ({run.reason})"
@@ -153,6 +153,13 @@ def _wrong_manual_end(story: Story, run: Run) -> Iterator[str]:
         yield f"not ended: {run.key.name} is {run.state}"
     elif run.state is RunState.SKIPPED or (run.state is RunState.CANCELLED and story.state is not JobState.CANCELLED):
         yield f"wrong end: {run.key.name} is {run.state} ({run.reason})"
+
+
+def _was_cancelled(story: Story, one: _Covered) -> bool:
+    """Whether the job was cancelled at or after an occurrence's time, or before it while its worker began the run."""
+    born = story.born.get(one.run.key.name, 0)
+    unknown = (edit.kind for edit in story.edits if edit.seq > born)
+    return _has_edit(story, EditKind.CANCEL, one.nominal) or (one.is_limbo and EditKind.CANCEL in unknown)
 
 
 def _has_edit(story: Story, kind: EditKind, nominal: int) -> bool:

@@ -286,3 +286,18 @@ def test_a_run_begun_before_an_edit_is_in_limbo() -> None:
     assert violations(history) == []
     story(history).born = {RunKey.of(JOB, TIMES[2]).name: 51}
     assert "wrong end" in kinds_of(violations(history))
+
+
+def test_a_run_begun_before_a_cancel_may_be_cancelled() -> None:
+    """Its occurrence lies behind the cancel, and its worker had read the job before that was stored."""
+    history = good()
+    cancelled(history)
+    name = RunKey.of(JOB, TIMES[2]).name
+    for call in history.calls:
+        call.read_seq = 40
+    drop(history, TIMES[3])
+    put_uncalled(history, a_run(TIMES[2], RunState.CANCELLED, reason="job_cancelled"))
+    story(history).born = {name: 49}
+    assert violations(history) == []
+    story(history).born = {name: 51}
+    assert "extra record" in kinds_of(violations(history))

@@ -105,6 +105,27 @@ def test_the_next_occurrence_counts_from_the_planned_one(decided_at: str) -> Non
     assert format_instant(plan.upcoming.scheduled_for) == "2026-06-01T08:00:00.000Z"
 
 
+@pytest.mark.parametrize(
+    ("expression", "stored", "upcoming"),
+    [
+        ("0 9 * * *", "2026-06-01T08:00:00Z", "2026-06-02T09:00:00.000Z"),
+        ("0 9 * * *", "2026-06-01T10:00:00Z", "2026-06-02T09:00:00.000Z"),
+        ("30 * * * *", "2026-06-01T08:20:00Z", "2026-06-01T09:30:00.000Z"),
+        ("0 1-23/2 * * *", "2026-06-01T08:00:00Z", "2026-06-01T09:00:00.000Z"),
+        ("0 9 * * *", "2026-06-01T02:00:00Z", "2026-06-01T09:00:00.000Z"),
+    ],
+    ids=["twin-comes-later", "twin-is-past", "twin-by-minutes", "two-as-near", "no-twin"],
+)
+def test_what_was_planned_by_former_zone_rules_stands_for_its_twin(expression: str, stored: str, upcoming: str) -> None:
+    """The next occurrence lies behind the twin, so that it does not run twice; punctual or missed, in turn or late."""
+    due = entry(CronSchedule(expression, "UTC"), stored, misfire=MisfirePolicy.FIRE_ALL)
+    for late_ms in (0, 100_000):
+        plan = decide(due, parse_instant(stored) + late_ms, 0)
+        assert [one.scheduled_for for one in plan.sends] == [parse_instant(stored)]
+        assert plan.upcoming is not None
+        assert format_instant(plan.upcoming.scheduled_for) == upcoming
+
+
 def test_b091_thirty_days_of_missed_minutes_are_bounded() -> None:
     """B091: of 43,200 missed occurrences the newest hundred run, oldest first; the rest is one summary."""
     minutely = CronSchedule("* * * * *", "UTC")

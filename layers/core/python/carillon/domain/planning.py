@@ -25,6 +25,7 @@ from carillon.domain.instants import LAST_INSTANT_MS
 from carillon.domain.job import JobState, MisfirePolicy, PlanningRules
 from carillon.domain.run import Run, RunState, SkippedBlock
 from carillon.domain.schedule import OneOff, Schedule, decode
+from carillon.domain.twins import last_covered
 
 __all__ = [
     "DueEntry",
@@ -87,10 +88,11 @@ def decide(entry: DueJob, decided_at: int, look_ahead_ms: int) -> Plan:
     schedule, rules = _schedule(entry.schedule), planning_rules(entry.rules)
     offset = window_offset(entry.job_id, rules.window_ms)
     first, on_time_from = entry.scheduled_for, decided_at - rules.misfire_grace_ms - offset
+    behind = last_covered(schedule, first)
     horizon = max(first, decided_at + look_ahead_ms - offset)
     punctual = (first,) if entry.next_fire_time - offset >= on_time_from else ()
-    missed = _missed(schedule, first, on_time_from, with_first=not punctual, newest=_kept_of_missed(rules))
-    live = schedule.between(max(first, on_time_from - 1), LAST_INSTANT_MS)
+    missed = _missed(schedule, first, behind, on_time_from, with_first=not punctual, newest=_kept_of_missed(rules))
+    live = schedule.between(max(behind, on_time_from - 1), LAST_INSTANT_MS)
     room = MOST_SENDS if rules.max_runs is None else min(MOST_SENDS, rules.max_runs - entry.planned)
     sends, upcoming = _split(chain(punctual, missed.kept, live), horizon, room)
     planned = entry.planned + len(sends)
@@ -138,17 +140,22 @@ class _Missed:
     skipped: tuple[SkippedBlock, ...]
 
 
-def _missed(schedule: Schedule, first: int, on_time_from: int, *, with_first: bool, newest: int) -> _Missed:
-    """The missed occurrences before an instant: the newest so many to be run, all older ones as skipped."""
+def _missed(
+    schedule: Schedule, first: int, behind: int, on_time_from: int, *, with_first: bool, newest: int
+) -> _Missed:
+    """The missed occurrences before an instant: the newest so many to be run, all older ones as skipped.
+
+    They are the first one, unless it is punctual, and those of the schedule behind an instant.
+    """
     until = on_time_from - 1
-    count = with_first + schedule.count(first, until)
+    count = with_first + schedule.count(behind, until)
     if count == 0:
         return _Missed((), ())
-    kept = schedule.newest(first, until, newest) if newest else ()
+    kept = schedule.newest(behind, until, newest) if newest else ()
     if with_first and len(kept) < min(newest, count):
         kept = (first, *kept)
     skipped = count - len(kept)
-    oldest_first = chain((first,) if with_first else (), schedule.between(first, until))
+    oldest_first = chain((first,) if with_first else (), schedule.between(behind, until))
     if skipped <= MOST_SINGLE_SKIPS:
         return _Missed(kept, tuple(SkippedBlock(1, nominal, nominal) for nominal in islice(oldest_first, skipped)))
     last = schedule.previous_before(kept[0] if kept else until + 1)

@@ -1,18 +1,12 @@
 """What a stored next occurrence is to become when the rules of its zone have changed since it was planned.
 
-The stored instant is the answer of the old rules, which nobody has any more. So occurrences are matched by nearness:
-the twin of an instant is one that the rules give now, at most three hours away, as far as zones are known to shift.
-What has been planned stands for its twin and runs no second time; what was promised and has not run is not lost.
+The stored instant is the answer of the old rules, so it is matched with its twin. What has been planned stands for its
+twin and runs no second time; what was promised and has not run is not lost.
 """
 
-from typing import Final
-
-from carillon.domain.clock_changes import LONGEST_GAP_S
-from carillon.domain.instants import SECOND_MS
 from carillon.domain.job import Definition, RevisionKind
 from carillon.domain.schedule import Schedule
-
-LONGEST_SHIFT_MS: Final = LONGEST_GAP_S * SECOND_MS
+from carillon.domain.twins import LONGEST_SHIFT_MS, is_occurrence, nearest_twin
 
 
 def next_by_the_rules(schedule: Schedule, *, stored_ms: int, planned_ms: int | None, now_ms: int) -> int:
@@ -32,11 +26,12 @@ def next_by_the_rules(schedule: Schedule, *, stored_ms: int, planned_ms: int | N
     past_ms = max(now_ms, planned_ms or 0)
     shift_ms = None if planned_ms is None else _common_shift(schedule, planned_ms, stored_ms)
     if shift_ms is not None:
-        return stored_ms + shift_ms if stored_ms + shift_ms > past_ms else stored_ms
-    twin_ms = _nearest_twin(schedule, stored_ms)
+        moved_ms = stored_ms + shift_ms
+        return moved_ms if moved_ms > past_ms and is_occurrence(schedule, moved_ms) else stored_ms
+    twin_ms = nearest_twin(schedule, stored_ms)
     if twin_ms is not None and twin_ms <= past_ms:
         return stored_ms
-    ran_ms = None if planned_ms is None else _nearest_twin(schedule, planned_ms)
+    ran_ms = None if planned_ms is None else nearest_twin(schedule, planned_ms)
     upcoming = schedule.next_after(max(past_ms, ran_ms or 0))
     return stored_ms if upcoming is None else upcoming
 
@@ -59,20 +54,17 @@ def last_planned(seen: Definition) -> int | None:
 def _follows_twin(schedule: Schedule, planned_ms: int, stored_ms: int) -> bool:
     """Whether what is stored is the occurrence after a twin of the last planned one: so it is, once it is right."""
     before_ms = schedule.previous_before(stored_ms)
-    is_occurrence = schedule.next_after(stored_ms - 1) == stored_ms
-    return is_occurrence and before_ms is not None and abs(before_ms - planned_ms) <= LONGEST_SHIFT_MS
+    return (
+        is_occurrence(schedule, stored_ms) and before_ms is not None and abs(before_ms - planned_ms) <= LONGEST_SHIFT_MS
+    )
 
 
 def _common_shift(schedule: Schedule, planned_ms: int, stored_ms: int) -> int | None:
-    """The shortest way by which both move to neighbouring occurrences, ms; None when there is none."""
+    """The shortest way by which both move to neighbouring occurrences, ms; None when there is none.
+
+    The later one may move out of the schedule, behind its end.
+    """
     twins = schedule.between(planned_ms - LONGEST_SHIFT_MS - 1, planned_ms + LONGEST_SHIFT_MS)
     shifts = [twin_ms - planned_ms for twin_ms in twins]
-    common = (shift for shift in shifts if schedule.next_after(planned_ms + shift) == stored_ms + shift)
+    common = (shift for shift in shifts if schedule.next_after(planned_ms + shift) in (stored_ms + shift, None))
     return min(common, key=abs, default=None)
-
-
-def _nearest_twin(schedule: Schedule, instant_ms: int) -> int | None:
-    """The nearest occurrence within the longest shift, the later one of two; None when there is none."""
-    around = (schedule.next_after(instant_ms - 1), schedule.previous_before(instant_ms))
-    near = [ms for ms in around if ms is not None and abs(ms - instant_ms) <= LONGEST_SHIFT_MS]
-    return min(near, key=lambda ms: abs(ms - instant_ms), default=None)
