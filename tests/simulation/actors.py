@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from carillon.application.cancel_run import RunEndedError
+from carillon.application.redrive import NotRedrivableError
 from carillon.domain.editing import JobFinishedError, NothingAheadError
 from carillon.domain.identity import ulid
 from carillon.domain.revisions import TooManyEditsError
@@ -13,7 +15,7 @@ from carillon.ports.errors import NameTakenError, UnavailableError
 
 from .history import EditKind, History
 from .kernel import KilledError
-from .plan import EditPlan
+from .plan import AskKind, EditPlan
 
 if TYPE_CHECKING:
     from .batches import Batch
@@ -24,7 +26,16 @@ TENANT = "acme"
 LIMITED = "umbra"
 """A tenant that may have a dispatch rate. Its jobs are edited by nobody."""
 
-EXPECTED = (UnavailableError, JobFinishedError, NothingAheadError, TooManyEditsError, ScheduleError, NameTakenError)
+EXPECTED = (
+    UnavailableError,
+    JobFinishedError,
+    NothingAheadError,
+    TooManyEditsError,
+    ScheduleError,
+    NameTakenError,
+    RunEndedError,
+    NotRedrivableError,
+)
 
 
 PAUSE_GONE = EditPlan(0, 0, EditKind.PAUSE)
@@ -41,6 +52,7 @@ class Actor:
         is_healthy: whether nothing has befallen it.
         read_seq: when it last read a job, among all events.
         wish: the edit that it makes.
+        asks: what it asks of a run.
     """
 
     name: str
@@ -50,6 +62,7 @@ class Actor:
     read_seq: int = 0
     batch: "Batch | None" = None
     wish: EditPlan = PAUSE_GONE
+    asks: AskKind | None = None
 
     def __str__(self) -> str:
         return self.name

@@ -10,7 +10,7 @@ from carillon.domain.slots import Pace
 from carillon.domain.tenancy import DispatchLimit
 
 from .actors import LIMITED
-from .plan import MINUTE_MS, SECOND_MS, JobPlan, Plan, TargetPlan, ZoneChange, draws
+from .plan import MINUTE_MS, SECOND_MS, AskKind, AskPlan, JobPlan, Plan, TargetPlan, ZoneChange, draws
 
 _ZONE_CHANGES = (("Asia/Kathmandu", "Asia/Kolkata"), ("Asia/Kolkata", "Asia/Kathmandu"))
 """A quarter of an hour apart, as Nepal moved in 1986: no interval below has two twins equally near."""
@@ -20,7 +20,7 @@ _SPARSE_CRONS = ("*/12 * * * *", "*/20 * * * *", "7,27,47 * * * *", "*/4 * * * *
 
 def added(plan: Plan) -> Plan:
     """A plan with everything."""
-    plan = _with_rates(_with_delays(plan))
+    plan = _with_rates(_with_asks(_with_delays(plan)))
     return plan if plan.is_calm else _with_zone_change(_with_corrections(_with_more_shards(plan)))
 
 
@@ -41,6 +41,22 @@ def _delayed(number: int, at_ms: int) -> JobPlan:
     delay_ms = (1 + number % 2) * SECOND_MS
     retry = RetryPolicy(max_attempts=3, base_ms=SECOND_MS, max_delay_ms=10_000)
     return JobPlan(number, at_ms, OneOff(at_ms + delay_ms), retry=retry, delay_ms=delay_ms)
+
+
+def _with_asks(plan: Plan) -> Plan:
+    """Single runs are cancelled, and dead letters redriven."""
+    draw = draws(f"asks of {plan.seed}")
+    asks = (
+        AskPlan(
+            job=draw.choice(plan.jobs).number,
+            at_ms=at_ms,
+            kind=draw.choice(tuple(AskKind)),
+            share=draw.random(),
+            client=draw.randrange(2),
+        )
+        for at_ms in (_instants(plan, "asks", (0, 0, 10, 40)) if plan.jobs else ())
+    )
+    return replace(plan, asks=tuple(asks))
 
 
 def _with_more_shards(plan: Plan) -> Plan:

@@ -34,22 +34,35 @@ def _of_run(story: Story, run: Run, calls: Sequence[Call], bounds: Bounds) -> It
         if call.attempt < highest and call.healthy:
             yield f"order: attempt {call.attempt} of {name} is called after attempt {highest}"
         highest = max(highest, call.attempt)
-    if highest > story.max_attempts or run.attempt > story.max_attempts:
-        yield f"too many attempts: {max(highest, run.attempt)} of {name}, at most {story.max_attempts}"
+    if max(highest, run.attempt) > _most_attempts(story, run):
+        yield f"too many attempts: {max(highest, run.attempt)} of {name}, at most {_most_attempts(story, run)}"
     if highest > run.attempt:
         yield f"untold: attempt {highest} of {name} was called, the record knows {run.attempt}"
-    yield from _wrong_attempts(run, by_attempt, bounds)
+    yield from _wrong_attempts(story, run, by_attempt, bounds)
     if run.state.has_ended:
         yield from _wrong_outcome(story, run, by_attempt, bounds)
 
 
-def _wrong_attempts(run: Run, calls: dict[int, Call], bounds: Bounds) -> Iterator[str]:
+def _spent(story: Story, run: Run) -> int:
+    """The attempts that a run had when it was last redriven: it got all of them anew."""
+    return story.redrives.get(run.key.name, 0)
+
+
+def _most_attempts(story: Story, run: Run) -> int:
+    return _spent(story, run) + story.max_attempts
+
+
+def _lost(story: Story, run: Run) -> int:
+    """How many attempts were lost since the last redrive."""
+    return sum(each.error == "worker_lost" and each.number > _spent(story, run) for each in run.attempts)
+
+
+def _wrong_attempts(story: Story, run: Run, calls: dict[int, Call], bounds: Bounds) -> Iterator[str]:
     name = run.key.name
     if [attempt.number for attempt in run.attempts] != list(range(1, run.attempt + 1)):
         yield f"order: the attempts of {name} are {[attempt.number for attempt in run.attempts]}"
-    lost = [attempt.number for attempt in run.attempts if attempt.error == "worker_lost"]
-    if len(lost) > MOST_ATTEMPTS_LOST:
-        yield f"too many lost: {len(lost)} attempts of {name}"
+    if _lost(story, run) > MOST_ATTEMPTS_LOST:
+        yield f"too many lost: {_lost(story, run)} attempts of {name}"
     for attempt in run.attempts:
         call = calls.get(attempt.number)
         if attempt.status is not None and (call is None or call.status != attempt.status):
@@ -75,13 +88,13 @@ def _wrong_outcome(story: Story, run: Run, calls: dict[int, Call], bounds: Bound
 
 
 def _may_be_dead(story: Story, run: Run, call: Call | None, bounds: Bounds) -> bool:
-    lost = sum(attempt.error == "worker_lost" for attempt in run.attempts)
+    most = _most_attempts(story, run)
     match run.reason:
         case "attempts_exhausted":
-            return run.attempt == story.max_attempts
+            return run.attempt == most
         case "worker_lost":
             return run.attempts[-1].error == "worker_lost" and (
-                run.attempt == story.max_attempts or lost == MOST_ATTEMPTS_LOST
+                run.attempt == most or _lost(story, run) == MOST_ATTEMPTS_LOST
             )
         case "undeliverable":
             return bounds.gives_up

@@ -4,19 +4,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from carillon.application.cancel_run import CancelRun
 from carillon.application.create_job import CreateJob, NewJob
 from carillon.application.edit_job import Edit, EditJob
+from carillon.application.redrive import RedriveRun
 from carillon.application.replan import Replan, ReplanCounts
 from carillon.application.trigger_run import TriggerRun
 from carillon.domain import editing
 from carillon.domain.editing import Edited
 from carillon.domain.job import Definition, HttpTarget, PlanningRules
+from carillon.domain.run import Run, RunState
 from carillon.domain.schedule import OneOff, Schedule, encode
 from carillon.domain.settling import Moment
 
 from .actors import LIMITED, RETENTION_MS, TENANT, Actor, guarded
 from .history import EditKind, Story
-from .plan import EditPlan, JobPlan
+from .plan import AskKind, AskPlan, EditPlan, JobPlan
 
 if TYPE_CHECKING:
     from .machines import Server
@@ -97,6 +100,35 @@ def _asked(world: "World", ports: Any, wish: EditPlan, job_id: str, now_ms: int)
     if run.key.name not in world.state.runs[job_id]:
         world.history.broken.append(f"{run.key.run_id}: accepted, and not there")
     return run
+
+
+def ask(world: "World", wish: AskPlan, ports: Any, server: "Server", *, tries: int) -> None:
+    """Ask for one run of a job; a client that gets no answer asks again, so many times."""
+    world.ids.job_number = wish.job
+    runs = world.state.runs.get(world.ids.job_id(0), {})
+    candidates = sorted(run.key.run_id for run in runs.values() if _may_be_asked(run, wish.kind))
+    if not candidates:
+        return
+    run_id = candidates[int(wish.share * len(candidates))]
+    client = Client(f"client {wish.client} {wish.kind} {wish.job}", asks=wish.kind, world=world)
+    if world.trace:
+        world.trace("asks", client.name, run_id)
+    for again in range(tries):
+        answer = guarded(world, client, lambda: _asked_of_run(ports, wish, run_id, server, is_again=again > 0))  # noqa: B023 - called at once
+        if answer is not None or client.is_dead:
+            return
+
+
+def _may_be_asked(run: Run, kind: AskKind) -> bool:
+    is_wanted = run.state is RunState.DEAD_LETTERED if kind is AskKind.REDRIVE else not run.state.has_ended
+    return is_wanted and run.block is None
+
+
+def _asked_of_run(ports: Any, wish: AskPlan, run_id: str, server: "Server", *, is_again: bool) -> Run:
+    now_ms = server.clock.now_ms()
+    if wish.kind is AskKind.CANCEL:
+        return CancelRun(ports.runs, RETENTION_MS)(TENANT, run_id, now_ms)
+    return RedriveRun(ports.jobs, ports.runs, RETENTION_MS)(TENANT, run_id, now_ms, is_again=is_again)
 
 
 def replan(ports: Any, server: "Server") -> None:

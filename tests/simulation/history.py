@@ -102,6 +102,10 @@ class Story:
     """As of which event the writer of each record knew the job, by the record's name."""
     written: dict[str, int] = field(default_factory=dict)
     """At which event each record was first written, by its name."""
+    cancels: set[str] = field(default_factory=set)
+    """The names of the runs that a client has cancelled one by one."""
+    redrives: dict[str, int] = field(default_factory=dict)
+    """Behind which attempt each run was last redriven, by its name."""
 
     def known_at(self, seq: int) -> int:
         """How many of the edits were stored by an event."""

@@ -1,6 +1,7 @@
 """What a seed stands for: the shape of the stage, the jobs and edits of the tenants, and what goes wrong."""
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from random import Random
 
 from carillon.domain.job import PlanningRules, Priority
@@ -75,6 +76,24 @@ class EditPlan:
     schedule: Schedule | None = None
     window_ms: int | None = None
     priority: Priority | None = None
+    client: int = 0
+
+
+class AskKind(StrEnum):
+    """What a client asks of a single run."""
+
+    CANCEL = "cancel a run"
+    REDRIVE = "redrive a run"
+
+
+@dataclass(frozen=True, slots=True)
+class AskPlan:
+    """A wish (true clock) for one run of a job: of those that it may be wished for, the one at that share of them."""
+
+    job: int
+    at_ms: int
+    kind: AskKind
+    share: float
     client: int = 0
 
 
@@ -159,6 +178,7 @@ class Plan:
     redeliveries_ms: tuple[int, ...] = ()
     jobs: tuple[JobPlan, ...] = ()
     edits: tuple[EditPlan, ...] = ()
+    asks: tuple[AskPlan, ...] = ()
 
     @property
     def end_ms(self) -> int:

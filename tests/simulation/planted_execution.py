@@ -6,7 +6,7 @@ from typing import Any
 from unittest.mock import patch
 
 from carillon.adapters.memory.runs import MemoryRunStore
-from carillon.application import bury_message, execute_run, run_records
+from carillon.application import bury_message, cancel_run, execute_run, redrive, run_records
 from carillon.application.execute_run import ExecuteRun
 from carillon.domain import admission
 from carillon.domain.admission import Drop, PutBack
@@ -133,4 +133,35 @@ def beats_do_not_renew() -> Iterator[None]:
 def nothing_is_held_until_due() -> Iterator[None]:
     """A message that comes early starts early."""
     with patch.object(ExecuteRun, "_hold", lambda *_: True):
+        yield
+
+
+@plant
+def cancels_of_called_runs_are_forgotten() -> Iterator[None]:
+    """A run that is being called is asked to end in a record that its worker never looks at."""
+    with patch.object(cancel_run, "cancel_asked", lambda run: replace(run, rev=run.rev + 1, state=RunState.CANCELLED)):
+        yield
+
+
+@plant
+def redrives_number_from_the_start() -> Iterator[None]:
+    """A redriven run has its attempts anew, under numbers that its target has seen."""
+    redriven = original(redrive, "redriven")
+
+    def afresh(run: Run, **facts: Any) -> Run:
+        return replace(redriven(run, **facts), attempt=0, attempts=(), spent=0)
+
+    with patch.object(redrive, "redriven", afresh):
+        yield
+
+
+@plant
+def redrives_count_the_attempts_before() -> Iterator[None]:
+    """A redriven run that fails once more is a dead letter at once."""
+    redriven = original(redrive, "redriven")
+
+    def counted(run: Run, **facts: Any) -> Run:
+        return replace(redriven(run, **facts), spent=0)
+
+    with patch.object(redrive, "redriven", counted):
         yield

@@ -137,6 +137,8 @@ def _wrong_end(story: Story, one: _Covered, bounds: Bounds) -> Iterator[str]:
     run, name = one.run, one.run.key.name
     if not run.state.has_ended:
         yield f"not ended: {name} is {run.state}"
+    elif run.reason == "run_cancelled":
+        yield from _wrong_cancel(story, run)
     elif run.state is RunState.CANCELLED and not _was_cancelled(story, one):
         yield f"wrong end: {name} is cancelled, and the job was not"
     elif run.state is RunState.SKIPPED and not _may_be_skipped(story, one, bounds):
@@ -147,10 +149,18 @@ def _wrong_end(story: Story, one: _Covered, bounds: Bounds) -> Iterator[str]:
     yield from _wrong_start(story, one, bounds)
 
 
+def _wrong_cancel(story: Story, run: Run) -> Iterator[str]:
+    """A run ends as cancelled by itself only if a client has asked for that very run."""
+    if run.state is not RunState.CANCELLED or run.key.name not in story.cancels:
+        yield f"wrong end: {run.key.name} is {run.state} ({run.reason}), and nobody cancelled it"
+
+
 def _wrong_manual_end(story: Story, run: Run) -> Iterator[str]:
     """A run by hand ignores pause, misfire and deadline; only a cancel ends it unstarted."""
     if not run.state.has_ended:
         yield f"not ended: {run.key.name} is {run.state}"
+    elif run.reason == "run_cancelled":
+        yield from _wrong_cancel(story, run)
     elif run.state is RunState.SKIPPED or (run.state is RunState.CANCELLED and story.state is not JobState.CANCELLED):
         yield f"wrong end: {run.key.name} is {run.state} ({run.reason})"
 

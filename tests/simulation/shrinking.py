@@ -32,7 +32,7 @@ _SIMPLER: tuple[dict[str, Any], ...] = (
     {"look_ahead_ms": 0},
     {"tick_ms": 1_000},
 )
-_LISTS = ("jobs", "redeliveries_ms", "spells", "thefts_ms", "corrections_ms", "script", "edits")
+_LISTS = ("jobs", "redeliveries_ms", "spells", "thefts_ms", "corrections_ms", "script", "edits", "asks")
 
 
 def kinds_of(found: Sequence[str]) -> set[str]:
@@ -90,7 +90,9 @@ class _Shrinking:
 
     def _shorter(self, plan: Plan) -> Plan:
         """Cut the time after the last thing that somebody does."""
-        last_ms = max([plan.start_ms, *(job.at_ms for job in plan.jobs), *(edit.at_ms for edit in plan.edits)])
+        last_ms = max(
+            [plan.start_ms, *(job.at_ms for job in plan.jobs), *(edit.at_ms for edit in (*plan.edits, *plan.asks))]
+        )
         length_ms = max(last_ms - plan.start_ms + 10_000, plan.length_ms * 2 // 3)
         return self._if_it_fails(plan, replace(plan, length_ms=min(length_ms, plan.length_ms)))
 
@@ -111,6 +113,8 @@ def described(plan: Plan, told: Callable[[str], None]) -> None:
         told(f"  {_at(plan, job.at_ms)} create {job}")
     for edit in plan.edits:
         told(f"  {_at(plan, edit.at_ms)} {edit}")
+    for ask in plan.asks:
+        told(f"  {_at(plan, ask.at_ms)} {ask}")
     for spell in plan.spells:
         told(f"  {_at(plan, spell.from_ms)} {spell}")
     for strike in plan.script or ():

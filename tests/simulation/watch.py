@@ -12,6 +12,7 @@ from carillon.ports.edges import Clock
 from carillon.ports.jobs import Claim, Claimed, ClaimResult
 
 from .history import Edit, History
+from .plan import AskKind
 
 
 class WatchedState(MemoryState):
@@ -41,9 +42,19 @@ class WatchedState(MemoryState):
             story.born[run.key.name] = self.acting().knows_as_of(self.history)
         if run.next_fire_time is not None:
             self._may_start_at.setdefault(_wait_of(run), run.next_fire_time)
-        wrong = wrong_run(before, run) or self._early(before, run)
+        asks = getattr(self.acting(), "asks", None)
+        if before is not None and asks is not None:
+            self._note_asked(before, run, asks)
+        wrong = wrong_run(before, run, is_redrive=asks is AskKind.REDRIVE) or self._early(before, run)
         if wrong:
             self.history.broken.append(f"{run.key.run_id}: {wrong}")
+
+    def _note_asked(self, before: Run, run: Run, asks: AskKind) -> None:
+        story = self.history.stories[run.key.job_id]
+        if asks is AskKind.CANCEL:
+            story.cancels.add(run.key.name)
+        elif before.state is RunState.DEAD_LETTERED:
+            story.redrives[run.key.name] = before.attempt
 
     def put_job(self, job: Job) -> None:
         """Store a job, if that is legal for what is stored."""
@@ -79,17 +90,28 @@ def _wait_of(run: Run) -> tuple[str, str, int]:
     return run.key.job_id, run.key.name, run.wait
 
 
-def wrong_run(before: Run | None, run: Run) -> str | None:
+def wrong_run(before: Run | None, run: Run, *, is_redrive: bool = False) -> str | None:
     """Why a record may not be written over another (None: over nothing), or None."""
     if before is None:
         return None if run.rev == 1 else "a record begins in the middle"
-    if before.state.has_ended:
+    if before.state.has_ended and not (is_redrive and _is_redriven(before, run)):
         return f"a record that has ended ({before.state}) is written again ({run.state})"
     if run.rev != before.rev + 1:
         return f"a newer record (rev {before.rev}) is overwritten (rev {run.rev})"
     if not before.attempt <= run.attempt <= before.attempt + 1:
         return f"attempt {before.attempt} is followed by {run.attempt}"
+    if before.is_cancelled and run.attempt > before.attempt:
+        return "a cancelled run is tried again"
     return None
+
+
+def _is_redriven(before: Run, run: Run) -> bool:
+    """Whether a dead letter waits again, with nothing of its history forgotten."""
+    return (
+        before.state is RunState.DEAD_LETTERED
+        and run.state in (RunState.RETRYING, RunState.QUEUED)
+        and (run.attempt, run.attempts, run.wait) == (before.attempt, before.attempts, before.wait + 1)
+    )
 
 
 class WatchedJobs(MemoryJobStore):

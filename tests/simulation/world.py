@@ -34,7 +34,7 @@ from .gate import Gate
 from .history import Bounds, EditKind, History
 from .kernel import Kernel
 from .machines import Dispatcher, Machines, Server
-from .plan import EditPlan, JobPlan, Plan, Spell, TargetPlan, draws
+from .plan import AskPlan, EditPlan, JobPlan, Plan, Spell, TargetPlan, draws
 from .watch import WatchedJobs, WatchedState
 from .zones import ZoneRules
 
@@ -110,6 +110,8 @@ class World:
             kernel.at(job.at_ms, partial(self._create, job))
         for wish in plan.edits:
             kernel.at(wish.at_ms, partial(self._edit, wish))
+        for asked in plan.asks:
+            kernel.at(asked.at_ms, partial(self._ask, asked))
         self._plan_trouble()
         kernel.at(max(plan.end_ms, plan.quiet_ms), self._close)
         kernel.at(plan.start_ms, self._tick)
@@ -227,6 +229,9 @@ class World:
 
     def _edit(self, wish: EditPlan, tries: int = 2) -> None:
         clients.edit(self, wish, self._machines.ports, self._clients[wish.client % len(self._clients)], tries=tries)
+
+    def _ask(self, wish: AskPlan) -> None:
+        clients.ask(self, wish, self._machines.ports, self._clients[wish.client % len(self._clients)], tries=2)
 
     def _close(self) -> None:
         """The load has ended."""

@@ -84,7 +84,7 @@ def test_a_schedule_that_is_over_keeps_its_last_promise() -> None:
 
 
 def test_a_twin_behind_the_end_does_not_bring_the_one_that_ran_back() -> None:
-    """Ran at 06:50, which is 06:55 now; promised is 07:10, and the schedule ends before its twin: 06:55 does not run."""
+    """Ran at 06:50, which is 06:55 now; promised is 07:10, and the schedule ends before its twin: it stays."""
     ended = CronSchedule("15,35,55 * * * *", "UTC", end_ms=instant("07:14"))
     stored = next_by_the_rules(ended, stored_ms=instant("07:10"), planned_ms=instant("06:50"), now_ms=instant("06:54"))
     assert format_instant(stored) == format_instant(instant("07:10"))
