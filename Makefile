@@ -10,7 +10,7 @@ STAGES := local dev prod small
 SOURCES := layers/core/python cli functions infra tests bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-worker bench-imports scale fuzz-time simulate simulate-ci chaos spike outage deploy destroy clean
+.PHONY: help setup lock docs format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-worker bench-imports scale fuzz-time simulate simulate-ci chaos spike outage deploy destroy clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -32,6 +32,9 @@ lock: ## Resolve what pyproject.toml asks for into the lock files; what is locke
 format: $(SETUP) ## Format the code
 	ruff format $(SOURCES)
 	ruff check --fix --quiet $(SOURCES) || true
+
+docs: $(SETUP) ## Make the parts of the pages anew that are made from the code
+	PYTHONPATH=tests python -m tests.unit.docs.reference
 
 lint: $(SETUP) ## Check format and lint
 	ruff format --check $(SOURCES)

@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,6 +16,7 @@ from carillon.domain.run import Run, RunState
 from carillon.domain.targets import HOSTED, TargetPolicy
 from carillon.domain.tenancy import ApiKey, digest_of, new_key_text
 from carillon.entrypoint.http_api import build_api
+from support.description import Description
 
 DAY_MS = 24 * 3600 * 1000
 RETENTION_MS = 30 * DAY_MS
@@ -60,7 +62,7 @@ def assert_refused(reply: Reply, status: int, errors: set[tuple[str, str]]) -> N
     """The answer is a whole problem of this status, with these errors."""
     problem = reply.json
     assert (reply.status, problem["status"], reply.errors) == (status, status, errors)
-    assert problem["type"] == f"urn:carillon:problem:{problem['code']}"
+    assert problem["type"] == f"/v1/problems/{problem['code']}"
     assert problem["request_id"] == reply.headers["x-request-id"]
     assert all(problem[member] for member in ("title", "detail"))
     assert all(error["detail"] for error in problem.get("errors", []))
@@ -82,6 +84,14 @@ def changed(document: Mapping[str, Json], **changes: Json) -> dict[str, Json]:
 def job(**changes: Json) -> dict[str, Json]:
     """A job document, changed as told: `job(schedule={…}, target__url="…")`."""
     return changed(JOB, **changes)
+
+
+@cache
+def description() -> Description:
+    """The published description of the interface."""
+    answer = ApiUnderTest().handle(event_of("GET", "/v1/openapi.json", "", {}, None), None)
+    assert answer["statusCode"] == 200, answer["body"]
+    return Description(json.loads(answer["body"]))
 
 
 @dataclass
@@ -150,6 +160,8 @@ class ApiUnderTest:
         """Hand over an event."""
         answer = self.handle(event, None)
         json.dumps(answer)
+        faults = list(description().faults(event, answer))
+        assert not faults, faults
         headers = {name.lower(): value for name, value in answer["headers"].items()}
         return Reply(answer["statusCode"], headers, answer["body"])
 

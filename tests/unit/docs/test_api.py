@@ -20,6 +20,7 @@ from carillon.entrypoint.wire import documents, fields, jobs
 from carillon.entrypoint.wire.documents import JobDocument, RetryDocument, TargetDocument
 from carillon.entrypoint.wire.previews import DEFAULT_COUNT, PreviewDocument
 from support.api import ApiUnderTest
+from tests.unit.docs import reference
 from tests.unit.docs.code import place_codes
 from tests.unit.docs.pages import page, spans_of
 
@@ -38,6 +39,11 @@ def routes() -> tuple[set[tuple[str, str]], set[str]]:
     known = ApiUnderTest().handle.routes  # type: ignore[attr-defined]  # the handler is the front, which knows them
     built = {(f"{route.method} {route.template}", route.scope or "none") for route in known if route.handle}
     return built, {f"{route.method} {route.template}" for route in known if not route.handle}
+
+
+def test_the_made_parts_are_current() -> None:
+    """What a page has from the code is what the code says; `make docs` writes it anew."""
+    assert list(reference.stale()) == []
 
 
 def test_every_route_is_listed() -> None:

@@ -1,13 +1,11 @@
 """The HTTP API: routes to handlers, and what happens to every request. All refusals are problem+json."""
 
-import json
 import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from carillon import __version__
 from carillon.application.api_keys import CreateKey, KeyMaker, ListKeys, RevokeKey, RotateKey
 from carillon.application.authenticate import Authenticate
 from carillon.application.cancel_run import CancelRun
@@ -23,7 +21,6 @@ from carillon.application.signing_secrets import ListSecrets, RevealSecret, Rota
 from carillon.application.trigger_run import TriggerRun
 from carillon.domain.targets import TargetPolicy
 from carillon.domain.tenancy import Principal
-from carillon.domain.zones import zone_data_version
 from carillon.entrypoint import problems
 from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.dead_letter_handlers import DeadLetterHandlers
@@ -32,6 +29,7 @@ from carillon.entrypoint.http_request import (
     Answer,
     Event,
     Request,
+    base_of,
     gateway_request_id_of,
     read_request,
     request_id_of,
@@ -42,6 +40,7 @@ from carillon.entrypoint.key_handlers import KeyHandlers
 from carillon.entrypoint.problems import FieldError, Refusal, invalid
 from carillon.entrypoint.routing import Route, find_route, not_built
 from carillon.entrypoint.run_handlers import RunHandlers
+from carillon.entrypoint.service_handlers import describing, explain_problem, health
 from carillon.entrypoint.tenant_handlers import TenantHandlers
 from carillon.ports.dispatch import ShardLedger
 from carillon.ports.edges import Clock, Ids
@@ -139,7 +138,7 @@ def _routes(
     of_keys: KeyHandlers,
     of_destinations: DestinationHandlers,
 ) -> tuple[Route[Handle], ...]:
-    return (
+    routes: tuple[Route[Handle], ...] = (
         Route("POST", "/v1/jobs", "jobs:write", of_jobs.create_job, recheck=of_jobs.recheck_creation),
         Route("GET", "/v1/jobs", "jobs:read", of_jobs.list_jobs, _PAGE | {"state", "label", "name_prefix"}),
         Route("GET", "/v1/jobs/{job_id}", "jobs:read", of_jobs.get_job),
@@ -173,8 +172,11 @@ def _routes(
         ),
         Route("GET", "/v1/audit-events", "audit:read", of_tenants.list_audit_events, _PAGE | {"action"}),
         Route("GET", "/v1/health", None, health),
+        Route("GET", "/v1/openapi.json", None, describing(lambda: routes)),
+        Route("GET", "/v1/problems/{code}", None, explain_problem),
         *not_built(),
     )
+    return routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ class _Front:
         try:
             answer = self._answer(read_request(event, self.clock.now_ms()))
         except Exception as error:  # noqa: BLE001 - the last line: a bug is logged whole, and answered without detail
-            answer = _refuse(error, request_id)
+            answer = _refuse(error, request_id, base_of(event))
         facts = {"status": answer.status, "request_id": request_id, "gateway_request_id": gateway_request_id_of(event)}
         logger.info("answered", extra={"action": "api_answered", **facts})
         return answer.as_event(request_id)
@@ -219,17 +221,12 @@ class _Front:
         return principal
 
 
-def health(_: Request) -> Answer:
-    """GET /v1/health: this function answers. It reads nothing, because anybody may ask."""
-    return Answer(200, json.dumps({"status": "ok", "version": __version__, "zone_data": zone_data_version()}))
-
-
-def _refuse(error: Exception, request_id: str) -> Answer:
+def _refuse(error: Exception, request_id: str, base: str) -> Answer:
     refusal = problems.refusal_of(error)
     if refusal is None:
         logger.error("request failed", exc_info=error, extra={"action": "api_failed", "request_id": request_id})
         refusal = problems.INTERNAL_ERROR
-    return Answer(refusal.status, refusal.as_text(request_id), refusal.headers, problems.MEDIA_TYPE)
+    return Answer(refusal.status, refusal.as_text(request_id, base), refusal.headers, problems.MEDIA_TYPE)
 
 
 def _unauthenticated(code: str, detail: str, challenge: str) -> Refusal:

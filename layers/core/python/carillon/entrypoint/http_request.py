@@ -107,6 +107,15 @@ def request_id_of(event: Event) -> str:
     return given if _REQUEST_ID.fullmatch(given) else gateway_request_id_of(event)
 
 
+def base_of(event: Event) -> str:
+    """The path of the stage in front of ours: empty for the default stage."""
+    return _split_base(str(event.get("rawPath", "")), _stage_of(event))[0]
+
+
+def _stage_of(event: Event) -> str:
+    return str(event.get("requestContext", {}).get("stage", _DEFAULT_STAGE))
+
+
 def gateway_request_id_of(event: Event) -> str:
     """The gateway's name of a request, which stands in its access log."""
     return str(event.get("requestContext", {}).get("requestId", ""))
@@ -119,7 +128,7 @@ def read_request(event: Event, now_ms: int) -> Request:
         Refusal: path, query or body cannot be read, or the body is too large.
     """
     context = event["requestContext"]
-    base, path = _split_base(str(event["rawPath"]), str(context.get("stage", _DEFAULT_STAGE)))
+    base, path = _split_base(str(event["rawPath"]), _stage_of(event))
     return Request(
         method=str(context["http"]["method"]).upper(),
         base=base,

@@ -106,12 +106,12 @@ class Refusal(Exception):  # noqa: N818 - it is a verdict on the request, not a 
         """The HTTP status."""
         return KINDS[self.code][0]
 
-    def as_text(self, request_id: str) -> str:
-        """The body of the answer."""
+    def as_text(self, request_id: str, base: str = "") -> str:
+        """The body of the answer; `base`: the path of the stage in front of ours, where the page of its type lies."""
         status, title = KINDS[self.code]
         return json.dumps(
             {
-                "type": f"urn:carillon:problem:{self.code}",
+                "type": f"{base}/v1/problems/{self.code}",
                 "title": title,
                 "status": status,
                 "detail": self.detail,

@@ -78,6 +78,5 @@ _NOT_BUILT = (
     ("POST", "/v1/runs/{run_id}/complete", None),
     ("GET", "/v1/limits", "jobs:read"),
     ("GET", "/v1/stats", "jobs:read"),
-    ("GET", "/v1/openapi.json", None),
     ("GET", "/console", None),
 )

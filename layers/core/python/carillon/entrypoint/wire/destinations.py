@@ -1,18 +1,20 @@
 """The document of a destination."""
 
+from typing import Annotated
+
 from carillon.domain.destinations import DestinationKind
 from carillon.domain.targets import TargetPolicy, TargetRefused, read_host
 from carillon.entrypoint.json_text import JsonObject
 from carillon.entrypoint.problems import FieldError, invalid, pointer
-from carillon.entrypoint.wire.fields import Document
+from carillon.entrypoint.wire.fields import Document, told
 from carillon.entrypoint.wire.refusals import validated
 
 
 class DestinationDocument(Document):
     """One host, or a suffix with all that lies below it."""
 
-    host: str | None = None
-    suffix: str | None = None
+    host: Annotated[str | None, told("this host alone")] = None
+    suffix: Annotated[str | None, told("every host below it, and itself")] = None
 
 
 def read_destination(sent: JsonObject, policy: TargetPolicy) -> tuple[DestinationKind, str]:

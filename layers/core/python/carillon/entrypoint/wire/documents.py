@@ -5,10 +5,14 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
+from carillon.answers import Form, Instant
+from carillon.domain.cron import LONGEST_EXPRESSION
+from carillon.domain.headers import MOST_HEADERS
 from carillon.domain.job import LONGEST_WINDOW_MS, MOST_RUNS, MisfirePolicy, Priority
 from carillon.domain.retry import MOST_ATTEMPTS, Jitter
+from carillon.domain.targets import MOST_URL_CHARACTERS
 from carillon.entrypoint.wire.fields import (
     DAY_MS,
     SECOND_MS,
@@ -23,6 +27,7 @@ from carillon.entrypoint.wire.fields import (
     counting,
     lasting,
     only_built,
+    told,
     within,
 )
 
@@ -35,17 +40,30 @@ LONGEST_LATENESS_MS = 14 * DAY_MS
 
 SCHEDULE_KINDS = ("run_at", "delay", "cron", "every", "after")
 
-Gap = Literal["shift", "skip"]
-Overlap = Literal["first", "last", "both"]
-Window = Annotated[Duration, AfterValidator(lasting(0, LONGEST_WINDOW_MS))]
-MaxRuns = Annotated[int, AfterValidator(within(1, MOST_RUNS))]
+Zone = Annotated[str, told("of `cron`, default `UTC`; of `run_at`, only for a local time")]
+Gap = Annotated[Literal["shift", "skip"], told("`shift` or `skip`, for times that the clock skips")]
+Overlap = Annotated[Literal["first", "last", "both"], told("`first`, `last` or `both`, for times that come twice")]
+Bound = Annotated[Instant | None, told("an instant, inclusive")]
+Window = Annotated[
+    Duration,
+    lasting(0, LONGEST_WINDOW_MS),
+    told(
+        "up to `PT23H`: spreads jobs of the same schedule. Each job has a constant delay within it, made from its id; "
+        "nominal times stay what they are. See [windows](time.md#windows)"
+    ),
+]
+MaxRuns = Annotated[Annotated[int, within(1, MOST_RUNS)] | None, told("1 to 1,000,000")]
 
 
 class RunAtDocument(Document):
     """Once, at an instant or at a local time in a zone."""
 
-    run_at: str
-    timezone: str = "UTC"
+    run_at: Annotated[
+        str,
+        Form(examples=["2030-10-12T02:30:00Z", "2030-10-12T08:00:00"]),
+        told("an instant with an offset, or a local time without one together with `timezone`; not in the past"),
+    ]
+    timezone: Zone = "UTC"
     dst_gap: Gap = "shift"
     dst_overlap: Overlap = "first"
 
@@ -53,28 +71,32 @@ class RunAtDocument(Document):
 class DelayDocument(Document):
     """Once, so long after the creation."""
 
-    delay: Duration
+    delay: Annotated[Duration, told("a duration; the job remembers the instant that it came to")]
 
 
 class CronDocument(Document):
     """When a cron expression matches a zone's clock."""
 
-    cron: str
-    timezone: str = "UTC"
+    cron: Annotated[
+        str,
+        Form(maxLength=LONGEST_EXPRESSION, examples=["0 2 * * *"]),
+        told("five fields or an alias such as `@daily`, at most 200 characters"),
+    ]
+    timezone: Zone = "UTC"
     dst_gap: Gap = "shift"
     dst_overlap: Overlap = "first"
-    start_at: str | None = None
-    end_at: str | None = None
-    max_runs: MaxRuns | None = None
+    start_at: Bound = None
+    end_at: Bound = None
+    max_runs: MaxRuns = None
 
 
 class EveryDocument(Document):
     """At a constant interval."""
 
-    every: Duration
-    start_at: str | None = None
-    end_at: str | None = None
-    max_runs: MaxRuns | None = None
+    every: Annotated[Duration, told("at least `PT1S`; anchored at `start_at`, or else at the creation")]
+    start_at: Bound = None
+    end_at: Bound = None
+    max_runs: MaxRuns = None
 
 
 class AfterDocument(Document):
@@ -110,48 +132,112 @@ ScheduleDocument = Annotated[
 class TargetDocument(Document):
     """What is called."""
 
-    type: Annotated[Literal["http", "queue"], AfterValidator(only_built("http", "http"))]
-    url: str
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
-    headers: dict[str, str] = Field(default_factory=dict)
-    timeout: Annotated[Duration, AfterValidator(lasting(SECOND_MS, LONGEST_TIMEOUT_MS))] = 15 * SECOND_MS
+    type: Annotated[Literal["http", "queue"], only_built("http", "http"), told("`http`")]
+    url: Annotated[
+        str,
+        Form(format="uri", minLength=1, maxLength=MOST_URL_CHARACTERS, examples=["https://svc.carillon.dev/hook"]),
+        told(
+            "https, port 443 or 8443, up to 2,048 ASCII characters, a host name and not an address; no user, no "
+            "fragment"
+        ),
+    ]
+    method: Annotated[
+        Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"],
+        told("`GET`, `POST`, `PUT`, `PATCH`, `DELETE`, `HEAD`"),
+    ] = "POST"
+    headers: Annotated[
+        dict[str, str],
+        Form(maxProperties=MOST_HEADERS),
+        told("up to 32, 8 KiB in all; names of up to 64 characters, values of visible ASCII"),
+    ] = Field(default_factory=dict)
+    timeout: Annotated[
+        Duration,
+        lasting(SECOND_MS, LONGEST_TIMEOUT_MS),
+        told("`PT1S` to `PT14M`, for the whole call. More than a minute takes the long lane"),
+    ] = 15 * SECOND_MS
     completion: Unbuilt = None
     cancel_url: Unbuilt = None
     queue_url: Unbuilt = None
 
 
-Backoff = Annotated[Duration, AfterValidator(lasting(0, LONGEST_BACKOFF_MS))]
-Status = Annotated[int, AfterValidator(within(300, 599))]
+Backoff = Annotated[Duration, lasting(0, LONGEST_BACKOFF_MS)]
+Status = Annotated[int, within(300, 599)]
 
 
 class RetryDocument(Document):
     """How often and how far apart a run is tried: by a formula, or by a list of delays."""
 
-    max_attempts: Annotated[int, AfterValidator(within(1, MOST_ATTEMPTS))] = 5
-    base: Backoff = SECOND_MS
-    factor: Annotated[float, AfterValidator(within(1.0, 10.0))] = 2.0
-    max_delay: Backoff = 60 * SECOND_MS
-    jitter: JitterName = Jitter.FULL
-    delays: Annotated[list[Backoff], AfterValidator(counting(1, MOST_DELAYS))] = Field(default_factory=list)
+    max_attempts: Annotated[int, within(1, MOST_ATTEMPTS), told("1 to 100, the first included")] = 5
+    base: Annotated[Backoff, told("up to `P1D`")] = SECOND_MS
+    factor: Annotated[float, within(1.0, 10.0), told("1 to 10")] = 2.0
+    max_delay: Annotated[Backoff, told("up to `P1D`")] = 60 * SECOND_MS
+    jitter: Annotated[JitterName, told("`full` or `none`")] = Jitter.FULL
+    delays: Annotated[
+        list[Backoff],
+        counting(1, MOST_DELAYS),
+        told(
+            "1 to 99 durations of up to `P1D`, in place of the formula. Without `max_attempts`: one attempt more than "
+            "delays"
+        ),
+    ] = Field(default_factory=list)
 
 
 class JobDocument(Document):
     """A job as a client describes it. `payload` is kept as text elsewhere; here it is only known to stand."""
 
-    schedule: ScheduleDocument
-    target: TargetDocument
-    name: Name | None = None
-    payload: Any = None
+    schedule: Annotated[ScheduleDocument, told("[when](#schedules)")]
+    target: Annotated[TargetDocument, told("[what is called](#targets)")]
+    name: Annotated[
+        Name | None,
+        told(
+            "1 to 128 printable characters; unique among the tenant's jobs. Free again when the job is cancelled or "
+            "removed"
+        ),
+    ] = None
+    payload: Annotated[
+        Any,
+        told("any JSON up to 256 KiB, sent byte for byte as it stood in your request. Absent: the call has no body"),
+    ] = None
     payload_ref: Unbuilt = None
-    priority: PriorityName = Priority.NORMAL
-    retry: RetryDocument = RetryDocument()
-    retry_on: Annotated[list[Status], AfterValidator(counting(0, MOST_RETRY_STATUSES))] | None = None
-    misfire_policy: MisfireName = MisfirePolicy.FIRE_ONCE
-    misfire_grace: Annotated[Duration, AfterValidator(lasting(0, LONGEST_LATENESS_MS))] = 60 * SECOND_MS
-    max_catch_up: Annotated[int, AfterValidator(within(1, MOST_CATCH_UP))] = 100
-    deadline: Annotated[Duration, AfterValidator(lasting(SECOND_MS, LONGEST_LATENESS_MS))] | None = None
+    priority: Annotated[
+        PriorityName,
+        told(
+            "`high`, `normal` or `low`: which queue it takes. `high` is held to the millisecond, the others start up "
+            "to a second later"
+        ),
+    ] = Priority.NORMAL
+    retry: Annotated[RetryDocument, told("[how often and how far apart](#retries)", "five attempts")] = RetryDocument()
+    retry_on: Annotated[
+        Annotated[list[Status], counting(0, MOST_RETRY_STATUSES)] | None,
+        told("up to 100 statuses from 300 to 599 that are retried, in place of the usual list", "the usual ones"),
+    ] = None
+    misfire_policy: Annotated[
+        MisfireName,
+        told(
+            "what becomes of occurrences noticed too late: `fire_once` runs the latest, `fire_all` the newest "
+            "`max_catch_up`, oldest first, `skip` none. The others are recorded as `skipped`"
+        ),
+    ] = MisfirePolicy.FIRE_ONCE
+    misfire_grace: Annotated[
+        Duration,
+        lasting(0, LONGEST_LATENESS_MS),
+        told(
+            "up to `P14D`: how late an occurrence may be noticed, counted from when it is due, before it counts as "
+            "missed"
+        ),
+    ] = 60 * SECOND_MS
+    max_catch_up: Annotated[int, within(1, MOST_CATCH_UP), told("1 to 1,000")] = 100
+    deadline: Annotated[
+        Annotated[Duration, lasting(SECOND_MS, LONGEST_LATENESS_MS)] | None,
+        told("`PT1S` to `P14D`: a run whose first start would be later than this after it was due is `skipped`"),
+    ] = None
     window: Window = 0
     overlap: Annotated[
-        Literal["allow", "skip", "queue", "cancel_previous"], AfterValidator(only_built("allow", "allow"))
+        Literal["allow", "skip", "queue", "cancel_previous"],
+        only_built("allow", "allow"),
+        told("only `allow` for now: occurrences do not wait for each other"),
     ] = "allow"
-    labels: Labels = Field(default_factory=dict)
+    labels: Annotated[
+        Labels,
+        told("up to 32; a key has 1 to 63 letters, digits and `._/-`, a value up to 256 printable characters"),
+    ] = Field(default_factory=dict)

@@ -4,12 +4,15 @@ A refusal names the allowed values and never repeats the given one.
 """
 
 import re
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core.core_schema import no_info_after_validator_function
 
+from carillon.answers import Form
 from carillon.domain.durations import format_duration, parse_duration
 from carillon.domain.job import MisfirePolicy, Priority
 from carillon.domain.retry import Jitter
@@ -22,6 +25,14 @@ MOST_NAME_CHARACTERS = 128
 MOST_LABELS = 32
 MOST_LABEL_VALUE_CHARACTERS = 256
 _LABEL_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}", re.ASCII)
+
+UNBUILT = "x-unbuilt"
+"""Marks the schema of a field that is not built yet: it is left out of what is published."""
+
+_SCHEMA_OF_DURATION = (
+    "^P(?=[0-9T])([0-9]{1,12}W)?([0-9]{1,12}D)?"
+    r"(T(?=[0-9])([0-9]{1,12}H)?([0-9]{1,12}M)?([0-9]{1,12}(\.[0-9]{1,3})?S)?)?$"
+)
 
 Value = TypeVar("Value")
 Number = TypeVar("Number", int, float)
@@ -38,25 +49,47 @@ def refused(code: str, detail: str) -> PydanticCustomError:
     return PydanticCustomError("refused", "{detail}", {"code": code, "detail": detail})
 
 
-def within(low: Number, high: Number) -> Callable[[Number], Number]:
-    """The check that a number lies within bounds, both included."""
-    return _within(low, high, str)
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule(Generic[Value]):
+    """A check of a field that also says of itself what it lets pass: it stands in the annotation of the field.
+
+    Attributes:
+        check: gives the value back, or refuses it.
+        schema: the same rule as members of a JSON schema.
+    """
+
+    check: Callable[[Value], Value]
+    schema: Mapping[str, Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Check behind whatever the field's type checks."""
+        return no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        """Say it in the schema of the field."""
+        return {**handler(core), **self.schema}
 
 
-def lasting(low_ms: int, high_ms: int) -> Callable[[int], int]:
-    """The check that a duration (ms) lies within bounds, both included."""
-    return _within(low_ms, high_ms, format_duration)
+def within(low: Number, high: Number) -> Rule[Number]:
+    """A number lies within bounds, both included."""
+    return Rule(_within(low, high, str), {"minimum": low, "maximum": high})
 
 
-def counting(low: int, high: int) -> Callable[[list[Value]], list[Value]]:
-    """The check that a list has so many entries."""
+def lasting(low_ms: int, high_ms: int) -> Rule[int]:
+    """A duration (ms) lies within bounds, both included."""
+    bounds = {"x-minimum": format_duration(low_ms), "x-maximum": format_duration(high_ms)}
+    return Rule(_within(low_ms, high_ms, format_duration), bounds)
+
+
+def counting(low: int, high: int) -> Rule[list[Value]]:
+    """A list has so many entries."""
 
     def check(entries: list[Value]) -> list[Value]:
         if not low <= len(entries) <= high:
             raise refused("out_of_range", f"allowed: {low} to {high} entries")
         return entries
 
-    return check
+    return Rule(check, {"minItems": low, "maxItems": high})
 
 
 def _within(low: Number, high: Number, shown: Callable[[Number], str]) -> Callable[[Number], Number]:
@@ -68,15 +101,23 @@ def _within(low: Number, high: Number, shown: Callable[[Number], str]) -> Callab
     return check
 
 
-def only_built(built: Value, shown: str) -> Callable[[Value], Value]:
-    """The check that of the documented values the one is used that is built."""
+def only_built(built: Value, shown: str) -> Rule[Value]:
+    """Of the documented values the one is used that is built; the schema knows no other."""
 
     def check(value: Value) -> Value:
         if value != built:
             raise refused("not_supported", f"documented, but not built yet; for now only {shown}")
         return value
 
-    return check
+    return Rule(check, {"enum": [built]})
+
+
+def told(text: str, default: str | None = None) -> Any:
+    """What a field means, for the description of the interface and its page: with links into `docs/api.md`.
+
+    `default` says in words what holds without the field, where its default value does not say it.
+    """
+    return Field(description=text, json_schema_extra=None if default is None else {"x-default": default})
 
 
 def _refuse_unbuilt(_: object) -> None:
@@ -116,15 +157,22 @@ def _check_label_value(value: str) -> str:
     return value
 
 
-Unbuilt = Annotated[Any, BeforeValidator(_refuse_unbuilt)]
+Unbuilt = Annotated[Any, BeforeValidator(_refuse_unbuilt), Form(**{UNBUILT: True})]
 """A documented field that is not built yet: refused wherever it stands, never ignored."""
 
-Duration = Annotated[int, BeforeValidator(_read_duration, json_schema_input_type=str)]
+Duration = Annotated[
+    int,
+    BeforeValidator(_read_duration, json_schema_input_type=str),
+    Form(format="duration", pattern=_SCHEMA_OF_DURATION, examples=["PT15S"]),
+]
 """An ISO 8601 duration, read into ms."""
 
-Name = Annotated[str, AfterValidator(_check_name)]
-LabelValue = Annotated[str, AfterValidator(_check_label_value)]
-Labels = Annotated[dict[str, LabelValue], AfterValidator(_check_labels)]
+Name = Annotated[str, Rule(_check_name, {"minLength": 1, "maxLength": MOST_NAME_CHARACTERS})]
+LabelValue = Annotated[str, Rule(_check_label_value, {"maxLength": MOST_LABEL_VALUE_CHARACTERS})]
+Labels = Annotated[
+    dict[str, LabelValue],
+    Rule(_check_labels, {"maxProperties": MOST_LABELS, "propertyNames": {"pattern": f"^{_LABEL_KEY.pattern}$"}}),
+]
 
 PriorityName = Annotated[Priority, Field(strict=False)]
 MisfireName = Annotated[MisfirePolicy, Field(strict=False)]

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
-
+from carillon.answers import Instant
 from carillon.domain.tenancy import SCOPES
 from carillon.entrypoint.json_text import JsonObject
 from carillon.entrypoint.problems import FieldError, invalid
-from carillon.entrypoint.wire.fields import Document, Name, counting
+from carillon.entrypoint.wire.fields import Document, Name, counting, told
 from carillon.entrypoint.wire.refusals import read_instant, validated
 
 Scope = Literal[
@@ -19,9 +18,11 @@ Scope = Literal[
 class KeyDocument(Document):
     """What a key may do, for how long, and what it is called."""
 
-    scopes: Annotated[list[Scope], AfterValidator(counting(1, len(SCOPES)))]
-    name: Name | None = None
-    expires_at: str | None = None
+    scopes: Annotated[
+        list[Scope], counting(1, len(SCOPES)), told("no more than the asking key has; `admin` includes all")
+    ]
+    name: Annotated[Name | None, told("what people call it")] = None
+    expires_at: Annotated[Instant | None, told("an instant that lies ahead. Absent: it has no end")] = None
 
 
 @dataclass(frozen=True, slots=True)

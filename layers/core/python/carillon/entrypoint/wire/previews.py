@@ -2,15 +2,16 @@
 
 from typing import Annotated, cast
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
+from carillon.answers import Instant
 from carillon.domain.explaining.explanation import MOST_OCCURRENCES, Explanation, preview
 from carillon.domain.instants import parse_local_time
 from carillon.domain.schedule import ScheduleError
 from carillon.entrypoint.json_text import JsonObject
 from carillon.entrypoint.problems import invalid
 from carillon.entrypoint.wire.documents import RunAtDocument, ScheduleDocument, Window
-from carillon.entrypoint.wire.fields import Document, within
+from carillon.entrypoint.wire.fields import Document, told, within
 from carillon.entrypoint.wire.refusals import error_of_schedule, read_instant, validated
 from carillon.entrypoint.wire.schedules import AnySchedule, is_local, max_runs_of, read_schedule
 
@@ -20,10 +21,15 @@ DEFAULT_COUNT = 10
 class PreviewDocument(Document):
     """A schedule as in a job, and what is to be shown of it: `count` occurrences later than `from` (absent: now)."""
 
-    schedule: ScheduleDocument
-    from_at: str = Field(default="", alias="from")
-    count: Annotated[int, AfterValidator(within(1, MOST_OCCURRENCES))] = DEFAULT_COUNT
-    window: Window = 0
+    schedule: Annotated[ScheduleDocument, told("as in a job")]
+    from_at: Instant = Field(
+        default="",
+        alias="from",
+        description="show what comes later than this; delays, and intervals without a start, count from it",
+        json_schema_extra={"x-default": "now"},
+    )
+    count: Annotated[int, within(1, MOST_OCCURRENCES), told("1 to 1,000")] = DEFAULT_COUNT
+    window: Annotated[Window, told("as in a job: several occurrences within one are warned of")] = 0
 
 
 def read_preview(sent: JsonObject, now_ms: int) -> Explanation:

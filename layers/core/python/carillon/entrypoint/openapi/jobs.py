@@ -1,0 +1,100 @@
+"""The operations of jobs and schedules."""
+
+from collections.abc import Mapping
+
+from carillon import answers
+from carillon.domain.job import JobState
+from carillon.entrypoint.openapi.operation import Answered, Body, Operation
+from carillon.entrypoint.wire.actions import NoOptions, ResumeOptions
+from carillon.entrypoint.wire.documents import JobDocument
+from carillon.entrypoint.wire.previews import PreviewDocument
+
+_NIGHTLY = {
+    "name": "nightly-backup",
+    "schedule": {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
+    "target": {"type": "http", "url": "https://svc.carillon.dev/backup", "headers": {"X-Team": "infra"}},
+    "payload": {"depth": "full"},
+    "labels": {"team": "infra"},
+}
+_PREVIEW = {
+    "schedule": {"cron": "30 2 * * *", "timezone": "Europe/Berlin"},
+    "from": "2027-03-27T00:00:00Z",
+    "count": 2,
+}
+_SHOWN = Answered("the job", answers.Job, ("ETag",))
+
+OPERATIONS: Mapping[str, Operation] = {
+    "POST /v1/jobs": Operation(
+        "create_job",
+        "jobs",
+        "Create a job",
+        {201: Answered("the job", answers.Job, ("Location", "ETag"))},
+        ("name_taken", "not_supported"),
+        Body(JobDocument, _NIGHTLY),
+    ),
+    "GET /v1/jobs": Operation(
+        "list_jobs",
+        "jobs",
+        "List jobs, newest first",
+        {200: Answered("a page of jobs, newest first", answers.JobList, ("Link",))},
+        parameters={"state": {"type": "string", "enum": [str(state) for state in JobState]}},
+    ),
+    "GET /v1/jobs/{job_id}": Operation(
+        "get_job",
+        "jobs",
+        "Read a job as it was last written",
+        {200: Answered("the job, as it was last written", answers.Job, ("ETag",))},
+        ("not_found",),
+    ),
+    "PATCH /v1/jobs/{job_id}": Operation(
+        "patch_job",
+        "jobs",
+        "Change a job by a merge patch",
+        {200: Answered("the job [as it is then](#changing-a-job)", answers.Job, ("ETag",))},
+        ("not_found", "name_taken", "job_finished", "too_many_edits", "not_supported"),
+        Body(JobDocument, {"priority": "high", "labels": {"tier": "1"}}, is_patch=True),
+        if_match="required",
+    ),
+    "DELETE /v1/jobs/{job_id}": Operation(
+        "cancel_job",
+        "jobs",
+        "Cancel a job",
+        {204: Answered("the job is cancelled")},
+        ("not_found",),
+        if_match="optional",
+    ),
+    "POST /v1/jobs/{job_id}/pause": Operation(
+        "pause_job",
+        "jobs",
+        "Pause a job",
+        {200: _SHOWN},
+        ("not_found", "job_finished", "too_many_edits"),
+        Body(NoOptions, {}, is_required=False),
+        if_match="optional",
+    ),
+    "POST /v1/jobs/{job_id}/resume": Operation(
+        "resume_job",
+        "jobs",
+        "Resume a job",
+        {200: _SHOWN},
+        ("not_found", "job_finished", "too_many_edits"),
+        Body(ResumeOptions, {"catch_up": True}, is_required=False),
+        if_match="optional",
+    ),
+    "POST /v1/jobs/{job_id}/trigger": Operation(
+        "trigger_job",
+        "jobs",
+        "Run a job now",
+        {202: Answered("the [run](#running-a-job-by-hand)", answers.Run, ("Location",))},
+        ("not_found", "job_finished"),
+        Body(NoOptions, {}, is_required=False),
+    ),
+    "POST /v1/schedules/preview": Operation(
+        "preview_schedule",
+        "schedules",
+        "Tell what a schedule means",
+        {200: Answered("[what a schedule means](#previewing-a-schedule)", answers.Preview)},
+        ("not_supported",),
+        Body(PreviewDocument, _PREVIEW),
+    ),
+}

@@ -1,0 +1,95 @@
+"""The operations of what a tenant has beside jobs and runs."""
+
+from collections.abc import Mapping
+
+from carillon import answers
+from carillon.entrypoint.openapi.operation import Answered, Body, Operation
+from carillon.entrypoint.wire.actions import NoOptions, RotationOptions
+from carillon.entrypoint.wire.destinations import DestinationDocument
+from carillon.entrypoint.wire.keys import KeyDocument
+
+_OVERLAP = Body(RotationOptions, {"overlap": "PT24H"}, is_required=False)
+
+OPERATIONS: Mapping[str, Operation] = {
+    "GET /v1/keys": Operation(
+        "list_keys",
+        "keys",
+        "List the tenant's keys",
+        {200: Answered("the tenant's [keys](#keys)", answers.ApiKeyList)},
+    ),
+    "POST /v1/keys": Operation(
+        "create_key",
+        "keys",
+        "Make a further key",
+        {201: Answered("the new key", answers.NewApiKey)},
+        ("too_many_keys", "missing_scope"),
+        Body(KeyDocument, {"scopes": ["keys:manage"], "name": "dashboard"}),
+    ),
+    "POST /v1/keys/{key_id}/rotate": Operation(
+        "rotate_key",
+        "keys",
+        "Make a key in the place of another",
+        {201: Answered("the key in its place", answers.RotatedApiKey)},
+        ("not_found", "key_ended", "missing_scope"),
+        _OVERLAP,
+    ),
+    "DELETE /v1/keys/{key_id}": Operation(
+        "revoke_key",
+        "keys",
+        "Revoke a key",
+        {204: Answered("the key is revoked")},
+        ("not_found", "last_key"),
+    ),
+    "GET /v1/destinations": Operation(
+        "list_destinations",
+        "destinations",
+        "List the destinations, oldest first",
+        {200: Answered("the [destinations](#destinations), oldest first", answers.DestinationList)},
+    ),
+    "POST /v1/destinations": Operation(
+        "add_destination",
+        "destinations",
+        "Register a destination",
+        {
+            201: Answered("the destination", answers.Destination),
+            200: Answered("the one there is, if there is one of this name", answers.Destination),
+        },
+        (),
+        Body(DestinationDocument, {"suffix": "carillon.dev"}),
+    ),
+    "DELETE /v1/destinations/{destination_id}": Operation(
+        "remove_destination",
+        "destinations",
+        "Remove a destination",
+        {204: Answered("it is removed")},
+        ("not_found",),
+    ),
+    "GET /v1/signing-secrets": Operation(
+        "list_signing_secrets",
+        "signing secrets",
+        "List the secrets that sign",
+        {200: Answered("the [secrets that sign](#signing-secrets)", answers.SigningSecretList)},
+    ),
+    "POST /v1/signing-secrets/rotate": Operation(
+        "rotate_signing_secret",
+        "signing secrets",
+        "Make a new secret",
+        {201: Answered("the new secret", answers.RotatedSecret)},
+        ("rotation_in_progress",),
+        _OVERLAP,
+    ),
+    "POST /v1/signing-secrets/{secret_id}/reveal": Operation(
+        "reveal_signing_secret",
+        "signing secrets",
+        "Show a secret that signs",
+        {200: Answered("the secret", answers.RevealedSecret)},
+        ("not_found",),
+        Body(NoOptions, {}, is_required=False),
+    ),
+    "GET /v1/audit-events": Operation(
+        "list_audit_events",
+        "audit",
+        "List what was done, newest first",
+        {200: Answered("a page of [what was done](#audit-events), newest first", answers.AuditEventList, ("Link",))},
+    ),
+}
