@@ -6,7 +6,7 @@ SETUP  := $(VENV)/.ready
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 export CDK_DISABLE_CLI_TELEMETRY := true
-STAGES := local dev prod small
+STAGES := local dev prod small spike
 SOURCES := layers/core/python cli functions infra tests bench
 
 .DEFAULT_GOAL := help

@@ -6,7 +6,7 @@ Pure Python without the CDK, so that tools may read a stage without starting it.
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 DEFAULT_STAGE = "dev"
@@ -38,6 +38,31 @@ class Concurrency:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pollers:
+    """A mapping in provisioned mode: pollers that are always there, and as many more as it may make.
+
+    Each is paid by the hour, takes up to 1 MB a second, and has ten invocations running at most.
+    """
+
+    least: int
+    """2 to 200."""
+
+    most: int
+    """2 to 2000."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmWrites:
+    """For how many write units a second DynamoDB prepares the jobs' table. It never takes that back, and is paid once.
+
+    Without it a table, and each index by itself, is ready for 4,000, and for twice its highest peak later on.
+    """
+
+    table: int
+    due_index: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stage:
     """One deployment's settings."""
 
@@ -61,6 +86,15 @@ class Stage:
 
     concurrency: Concurrency
     """Caps of the event source mappings."""
+
+    normal_pollers: Pollers | None = None
+    """Provisioned mode of the normal queue, in place of its cap. None: standard mode."""
+
+    warm_writes: WarmWrites | None = None
+    """What the jobs' table is prepared for. None: what AWS prepares by itself."""
+
+    dispatcher_memory_mb: int = 1024
+    """Memory of a dispatcher, which is its share of a processor: 1769 MB are a whole one, and it uses no second."""
 
     log_retention_days: Literal[1, 7, 30, 90]
     """How long CloudWatch keeps the functions' and the API's logs."""
@@ -103,6 +137,7 @@ class Stage:
 
     batched_updates: bool = True
     """Whether dispatchers write in batches of 25 statements."""
+
     imitated_aws: bool = False
     """Whether the stage runs on a local imitation of AWS, which has no TLS and names a right after each operation."""
 
@@ -172,13 +207,23 @@ PROD = Stage(
     catch_up_rate=1000,
     retention_days=30,
     concurrency=Concurrency(dispatcher=16, high=150, normal=250, low=100, long=200),
+    dispatcher_memory_mb=1769,
     log_retention_days=90,
     api_requests_per_second=1000,
     api_burst=2000,
     protect_data=True,
 )
 
-STAGES = {stage.name: stage for stage in (LOCAL, DEV, SMALL, PROD)}
+# For 620,000 runs due in the same second: see docs/scale.md. It also needs 4,000 concurrent executions and a quota of
+# 80,000 write units a second for the table, which are asked of AWS.
+SPIKE = replace(
+    PROD,
+    name="spike",
+    normal_pollers=Pollers(least=200, most=1000),
+    warm_writes=WarmWrites(table=80_000, due_index=64_000),
+)
+
+STAGES = {stage.name: stage for stage in (LOCAL, DEV, SMALL, PROD, SPIKE)}
 
 
 def stage_named(name: str) -> Stage:

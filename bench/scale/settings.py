@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bench.scale import facts
+from infra import stages
 from infra.stages import PROD, Stage
 
 
@@ -69,12 +70,17 @@ class Settings:
 
 def of_stage(stage: Stage) -> Settings:
     """The settings of a stage as it is deployed, in an account with default quotas. Runs of normal priority are due."""
+    pollers, warm = stage.normal_pollers, stage.warm_writes
     return Settings(
         name=stage.name,
         shards=stage.shards,
         groups=stage.groups,
         look_ahead_seconds=stage.look_ahead_seconds,
+        dispatcher_mb=stage.dispatcher_memory_mb,
         most_batches=stage.concurrency.normal,
+        pollers=pollers and (pollers.least, pollers.most),
+        table_warm=warm.table if warm else facts.NEW_ON_DEMAND_WRITES_PER_SECOND,
+        index_warm=warm.due_index if warm else facts.NEW_ON_DEMAND_WRITES_PER_SECOND,
         catch_up_rate=stage.catch_up_rate,
         other_concurrency=4 * stage.groups + 50,
     )
@@ -82,17 +88,8 @@ def of_stage(stage: Stage) -> Settings:
 
 DEFAULT = of_stage(PROD)
 
-SPIKE = replace(
-    DEFAULT,
-    name="spike",
-    dispatcher_mb=facts.VCPU_MB,
-    pollers=(200, 1_000),
-    account_concurrency=4_000,
-    table_quota=80_000,
-    table_warm=80_000,
-    index_warm=64_000,
-)
-"""`prod` prepared for 620,000 runs in one second."""
+SPIKE = replace(of_stage(stages.SPIKE), account_concurrency=4_000, table_quota=80_000)
+"""`prod` prepared for 620,000 runs in one second, with quotas that AWS has raised."""
 
 STEADY = replace(
     SPIKE,

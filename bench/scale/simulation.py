@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 
 from bench.scale import facts
 from bench.scale.calls import Calls, start_seconds
-from bench.scale.dispatchers import BUDGET_SECONDS, NOTHING, Dispatcher
+from bench.scale.dispatchers import NOTHING, Dispatcher
 from bench.scale.dynamodb import Index, Stored, Table
 from bench.scale.pacing import Slots
 from bench.scale.settings import Settings
 from bench.scale.work import DAILY, DUE_MS, Cost, cost_of, shares
 from bench.scale.workers import Workers
 from carillon.adapters.sqs.routing import delay_seconds
+from carillon.application.dispatch_group import MOST_PRESENT, PORTION_ENTRIES, PRESENT_EVERY_MS
+from carillon.domain.instants import SECOND_MS
 from carillon.domain.job import Priority
 
 RUN_WRITES = 2
@@ -126,14 +128,14 @@ class Result:
 
     @property
     def neighbours_wait(self) -> float:
-        """How long a job that is created meanwhile, to run at once, may wait until a sweep comes to it, seconds.
+        """How long a job that is created meanwhile, to run at once, may wait until it is sent, seconds.
 
-        A sweep reads the oldest entries first and ends after its budget. What is due before the load is found by the
-        next sweep; what becomes due after it, only once the load has been gone through.
+        A long sweep looks at what is due at the present once a second, but only behind a portion; and it may have to
+        work through as much as it looks up in each shard.
         """
-        first_due, begins = self.load.arrivals[0][0], self.load.begins
-        behind = self.found_through_at - max(first_due, begins)
-        return max(behind, min(BUDGET_SECONDS, self.found_through_at - begins))
+        entries = PORTION_ENTRIES + MOST_PRESENT * self.settings.shards / self.settings.groups
+        of_a_group = self.load.count / self.settings.groups / (self.found_through_at - self.load.begins)
+        return PRESENT_EVERY_MS / SECOND_MS + entries / of_a_group
 
     def dispatch_held_by(self) -> str:
         """What held the dispatchers most of their time; `dispatchers` if nothing but themselves."""

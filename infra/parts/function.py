@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_sqs as sqs
 
     from infra.parts.sources import Sources
-    from infra.stages import Stage
+    from infra.stages import Pollers, Stage
 
 NOT_DEPLOYED = ["**/__pycache__", "**/*.pyc"]
 LOG_RETENTION = {
@@ -118,8 +118,11 @@ class CarillonFunction(Construct):
         named = [*actions, *(also if self._imitated_aws else ())]
         self.role.add_to_policy(iam.PolicyStatement(actions=named, resources=list(resources)))
 
-    def consume(self, construct_id: str, queue: sqs.Queue, *, batch_size: int, max_concurrency: int) -> None:
-        """Feed the function from a queue; it answers which messages of a batch were not done."""
+    def consume(self, construct_id: str, queue: sqs.Queue, *, batch_size: int, most: int | Pollers) -> None:
+        """Feed the function from a queue; it answers which messages of a batch were not done.
+
+        `most`: how many invocations run at once, or the pollers of a mapping in provisioned mode.
+        """
         self.allow(CONSUME, queue.queue_arn)
         lambda_.EventSourceMapping(
             self,
@@ -127,7 +130,8 @@ class CarillonFunction(Construct):
             target=self.function,
             event_source_arn=queue.queue_arn,
             batch_size=batch_size,
-            max_concurrency=max_concurrency,
+            max_concurrency=most if isinstance(most, int) else None,
+            provisioned_poller_config=None if isinstance(most, int) else _provisioned(most),
             report_batch_item_failures=True,
         )
 
@@ -174,3 +178,7 @@ def log_group(scope: Construct, stage: Stage) -> logs.LogGroup:
 
 def _architecture(stage: Stage) -> lambda_.Architecture:
     return {"arm64": lambda_.Architecture.ARM_64, "x86_64": lambda_.Architecture.X86_64}[stage.architecture]
+
+
+def _provisioned(pollers: Pollers) -> lambda_.ProvisionedPollerConfig:
+    return lambda_.ProvisionedPollerConfig(minimum_pollers=pollers.least, maximum_pollers=pollers.most)

@@ -172,7 +172,7 @@ class Functions(FunctionFactory):
                     catch_up_rate=self.stage.catch_up_rate,
                     retention_days=self.stage.retention_days,
                 ),
-                memory_mb=1024,
+                memory_mb=self.stage.dispatcher_memory_mb,
                 timeout_seconds=55,  # less than the visibility of a tick
             ),
         )
@@ -181,7 +181,7 @@ class Functions(FunctionFactory):
         function.allow((GET, QUERY, UPDATE), self._control)
         function.allow((SEND,), *(work.queue.queue_arn for work in self._queues.work))
         cap = self.stage.concurrency.dispatcher
-        function.consume("Ticks", self._queues.ticks, batch_size=1, max_concurrency=cap)
+        function.consume("Ticks", self._queues.ticks, batch_size=1, most=cap)
         return function
 
     def _worker(self) -> CarillonFunction:
@@ -189,18 +189,18 @@ class Functions(FunctionFactory):
         caps = self.stage.concurrency
         for work, cap in (
             (self._queues.high, caps.high),
-            (self._queues.normal, caps.normal),
+            (self._queues.normal, self.stage.normal_pollers or caps.normal),
             (self._queues.low, caps.low),
         ):
             function.allow((HOLD,), work.queue.queue_arn)
-            function.consume(work.name.capitalize(), work.queue, batch_size=BATCH, max_concurrency=cap)
+            function.consume(work.name.capitalize(), work.queue, batch_size=BATCH, most=cap)
         return function
 
     def _long_worker(self) -> CarillonFunction:
         function = self._calling("LongWorker", "long_worker", "long", timeout_seconds=900)
         queue = self._queues.long.queue
         function.allow((HOLD,), queue.queue_arn)
-        function.consume("Long", queue, batch_size=1, max_concurrency=self.stage.concurrency.long)
+        function.consume("Long", queue, batch_size=1, most=self.stage.concurrency.long)
         return function
 
     def _calling(self, construct_id: str, service: str, lane: Lane, timeout_seconds: int) -> CarillonFunction:
@@ -252,7 +252,7 @@ class Functions(FunctionFactory):
         cap = self.stage.concurrency.dead_letters
         for work in self._queues.work:
             function.allow((HOLD,), work.dead_letters.queue_arn)
-            function.consume(work.name.capitalize(), work.dead_letters, batch_size=BATCH, max_concurrency=cap)
+            function.consume(work.name.capitalize(), work.dead_letters, batch_size=BATCH, most=cap)
         return function
 
     def _retention(self) -> CarillonFunction:

@@ -43,6 +43,10 @@ KEY_ADMINISTRATION = (
 )
 
 
+NEW_TABLE_READS = 12_000
+"""Read units a second for which AWS prepares a new table on demand; less may not be asked for."""
+
+
 class Storage(Construct):
     """What outlives every function: jobs and runs, tenants and leases, the secrets' key."""
 
@@ -50,12 +54,20 @@ class Storage(Construct):
         super().__init__(scope, construct_id)
         self._removal = RemovalPolicy.RETAIN if stage.protect_data else RemovalPolicy.DESTROY
         self._protected = stage.protect_data
-        self.jobs = self._table("Jobs", stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES)
+        warm = stage.warm_writes
+        self.jobs = self._table(
+            "Jobs", stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES, warm=_warm(warm.table if warm else None)
+        )
         self.control = self._table("Control")
-        self._add_indexes()
+        self._add_indexes(_warm(warm.due_index if warm else None))
         self.secrets_key = self._key()
 
-    def _table(self, construct_id: str, stream: dynamodb.StreamViewType | None = None) -> dynamodb.Table:
+    def _table(
+        self,
+        construct_id: str,
+        stream: dynamodb.StreamViewType | None = None,
+        warm: dynamodb.WarmThroughput | None = None,
+    ) -> dynamodb.Table:
         return dynamodb.Table(
             self,
             construct_id,
@@ -67,12 +79,13 @@ class Storage(Construct):
                 point_in_time_recovery_enabled=True
             ),
             stream=stream,
+            warm_throughput=warm,
             time_to_live_attribute=keys.EXPIRES_AT,
             deletion_protection=self._protected,
             removal_policy=self._removal,
         )
 
-    def _add_indexes(self) -> None:
+    def _add_indexes(self, due_warm: dynamodb.WarmThroughput | None) -> None:
         """The three ways to find jobs and runs other than by their key; items without the key attributes are not in."""
         self.jobs.add_global_secondary_index(
             index_name=keys.DUE_INDEX,
@@ -80,6 +93,7 @@ class Storage(Construct):
             sort_key=_number(keys.NEXT_FIRE_TIME),
             projection_type=dynamodb.ProjectionType.INCLUDE,
             non_key_attributes=list(keys.DUE_PROJECTION),
+            warm_throughput=due_warm,
         )
         self.jobs.add_global_secondary_index(
             index_name=keys.BY_TENANT_INDEX,
@@ -126,6 +140,13 @@ def stream_arn(table: dynamodb.Table) -> str:
     if table.table_stream_arn is None:
         raise ValueError(f"{table.node.path} has no stream")
     return table.table_stream_arn
+
+
+def _warm(write_units: int | None) -> dynamodb.WarmThroughput | None:
+    """Prepared for so many write units a second; for reads, as AWS prepares a new table."""
+    if write_units is None:
+        return None
+    return dynamodb.WarmThroughput(write_units_per_second=write_units, read_units_per_second=NEW_TABLE_READS)
 
 
 def _text(name: str) -> dynamodb.Attribute:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from carillon.domain.planning import DueJob
 from contract.backends import Stores
 from contract.samples import NOW_MS, a_definition, a_job, a_run, as_due, as_waiting
 
@@ -30,6 +31,24 @@ def test_jobs_and_runs_come_oldest_first(stores: Stores) -> None:
     stores.runs.save(second, seen=None)
     stores.jobs.create(first)
     assert stores.due_entries() == [as_due(first.job), as_waiting(second), as_due(third.job)]
+
+
+def test_the_first_entries_of_a_span_are_shown(stores: Stores) -> None:
+    """Both ends are included, the oldest come first, and no more than asked for."""
+    ids = []
+    for at_ms in (0, 1_000, 2_000, 3_000):
+        definition = a_definition(next_fire_time=NOW_MS + at_ms)
+        stores.jobs.create(definition)
+        ids.append(definition.job.id)
+
+    def shown(since_ms: int, until_ms: int, most: int) -> list[str]:
+        entries = stores.due.between(1, NOW_MS + since_ms, NOW_MS + until_ms, most)
+        return [entry.job_id for entry in entries if isinstance(entry, DueJob)]
+
+    assert shown(1_000, 2_000, 10) == ids[1:3]
+    assert shown(0, 9_000, 3) == ids[:3]
+    assert shown(3_001, 9_000, 10) == []
+    assert stores.due.between(2, NOW_MS, NOW_MS + 9_000, 10) == []
 
 
 @pytest.mark.parametrize("count", [0, 1, 40])

@@ -21,6 +21,7 @@ SERVICES = {
 """The functions by their name in the template, and the name that each gives itself."""
 
 WORK_QUEUES = ("High", "Normal", "Low", "Long")
+INVOCATIONS_OF_A_POLLER = 10
 
 
 @dataclass(frozen=True)
@@ -134,3 +135,14 @@ def statements_in(value: Any) -> list[dict[str, Any]]:
     if isinstance(value, list):
         return [found for part in value for found in statements_in(part)]
     return []
+
+
+def cap_of(mapping: dict[str, Any]) -> int:
+    """How many invocations a mapping may have at once: by its cap or by its pollers; Lambda takes only one of them."""
+    caps = []
+    if "ScalingConfig" in mapping:
+        caps.append(mapping["ScalingConfig"]["MaximumConcurrency"])
+    if "ProvisionedPollerConfig" in mapping:
+        caps.append(mapping["ProvisionedPollerConfig"]["MaximumPollers"] * INVOCATIONS_OF_A_POLLER)
+    (cap,) = caps
+    return int(cap)

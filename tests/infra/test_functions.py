@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from carillon.entrypoint import settings
-from tests.infra.template import SERVICES, WORK_QUEUES, Template
+from tests.infra.template import INVOCATIONS_OF_A_POLLER, SERVICES, WORK_QUEUES, Template, cap_of
 
 if TYPE_CHECKING:
     from infra.stages import Stage
@@ -148,15 +148,15 @@ def test_what_feeds_what(template: Template, source: str, function: str, batch_s
 def test_mappings_are_capped(template: Template, stage: Stage) -> None:
     """Each queue's share of the account's concurrency is the stage's."""
     caps = {
-        source.removeprefix("Queues/"): mapping["ScalingConfig"]["MaximumConcurrency"]
+        source.removeprefix("Queues/"): cap_of(mapping)
         for (source, _), mapping in template.mappings().items()
         if source.startswith("Queues/")
     }
-    expected = stage.concurrency
+    expected, pollers = stage.concurrency, stage.normal_pollers
     assert caps == {
         "Ticks": expected.dispatcher,
         "High": expected.high,
-        "Normal": expected.normal,
+        "Normal": pollers.most * INVOCATIONS_OF_A_POLLER if pollers else expected.normal,
         "Low": expected.low,
         "Long": expected.long,
         **{f"{name}DeadLetters": expected.dead_letters for name in WORK_QUEUES},

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from infra.stages import SPIKE
+from tests.infra.template import INVOCATIONS_OF_A_POLLER, cap_of
+
 if TYPE_CHECKING:
     from infra.stages import Stage
     from tests.infra.template import Template
@@ -16,7 +19,7 @@ PRIORITIES = ("High", "Normal", "Low")
 def caps_of(template: Template, function: str) -> dict[str, int]:
     """How many invocations each queue of a function may have at once."""
     return {
-        queue.removeprefix("Queues/"): mapping["ScalingConfig"]["MaximumConcurrency"]
+        queue.removeprefix("Queues/"): cap_of(mapping)
         for (queue, reader), mapping in template.mappings().items()
         if reader == function
     }
@@ -24,8 +27,23 @@ def caps_of(template: Template, function: str) -> dict[str, int]:
 
 def test_each_priority_has_its_own_cap(template: Template, stage: Stage) -> None:
     """Three mappings to the one worker, each capped by the stage's setting of that name; nothing else feeds it."""
-    caps = stage.concurrency
-    assert caps_of(template, "Worker") == {"High": caps.high, "Normal": caps.normal, "Low": caps.low}
+    caps, pollers = stage.concurrency, stage.normal_pollers
+    normal = pollers.most * INVOCATIONS_OF_A_POLLER if pollers else caps.normal
+    assert caps_of(template, "Worker") == {"High": caps.high, "Normal": normal, "Low": caps.low}
+
+
+def test_pollers_are_provisioned_as_the_stage_says(template: Template, stage: Stage) -> None:
+    """The normal queue of a stage that wants it has pollers that are always there; no other queue has."""
+    provisioned = {
+        queue: mapping["ProvisionedPollerConfig"]
+        for (queue, _), mapping in template.mappings().items()
+        if "ProvisionedPollerConfig" in mapping
+    }
+    wanted = stage.normal_pollers
+    assert provisioned == (
+        {"Queues/Normal": {"MinimumPollers": wanted.least, "MaximumPollers": wanted.most}} if wanted else {}
+    )
+    assert (wanted is not None) is (stage.name == SPIKE.name)
 
 
 def test_long_calls_take_nothing_from_short_ones(template: Template, stage: Stage) -> None:

@@ -16,7 +16,7 @@ NEW_ACCOUNT_CONCURRENCY = 10
 
 
 @pytest.mark.parametrize(
-    ("name", "shards", "groups"), [("local", 2, 1), ("dev", 8, 1), ("small", 8, 1), ("prod", 64, 4)]
+    ("name", "shards", "groups"), [("local", 2, 1), ("dev", 8, 1), ("small", 8, 1), ("prod", 64, 4), ("spike", 64, 4)]
 )
 def test_shards_and_groups(name: str, shards: int, groups: int) -> None:
     """Each stage has the shards and groups of the design; every group has a shard."""
@@ -52,7 +52,7 @@ def test_only_the_local_stage_is_lenient(stage: Stage) -> None:
 
 def test_an_unknown_stage_is_refused_by_name() -> None:
     """The error shows what was asked for and what exists."""
-    with pytest.raises(ValueError, match=r"^stage is 'production'; allowed: local, dev, small, prod$"):
+    with pytest.raises(ValueError, match=r"^stage is 'production'; allowed: local, dev, small, prod, spike$"):
         stage_named("production")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,9 +24,8 @@ def test_tables_are_what_the_adapters_expect(template: Template, path: str) -> N
     assert by_name(deployed["AttributeDefinitions"], "AttributeName") == by_name(
         expected["AttributeDefinitions"], "AttributeName"
     )
-    assert by_name(deployed.get("GlobalSecondaryIndexes", []), "IndexName") == by_name(
-        expected.get("GlobalSecondaryIndexes", []), "IndexName"
-    )
+    indexes = [without_warmth(index) for index in deployed.get("GlobalSecondaryIndexes", [])]
+    assert by_name(indexes, "IndexName") == by_name(expected.get("GlobalSecondaryIndexes", []), "IndexName")
 
 
 @pytest.mark.parametrize("path", TABLES)
@@ -36,6 +35,21 @@ def test_tables_are_encrypted_restorable_and_forget_by_ttl(template: Template, p
     assert table["SSESpecification"] == {"SSEEnabled": True}
     assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
     assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
+
+
+def test_the_table_is_prepared_as_the_stage_says(template: Template, stage: Stage) -> None:
+    """Jobs and their due index are prepared for writes where the stage wants it; reads stay what a new table has."""
+
+    def warm(properties: dict[str, Any]) -> int | None:
+        throughput = properties.get("WarmThroughput")
+        assert throughput is None or throughput["ReadUnitsPerSecond"] == 12_000
+        return throughput and throughput["WriteUnitsPerSecond"]
+
+    jobs, wanted = template.properties("Storage/Jobs"), stage.warm_writes
+    indexes = {index["IndexName"]: warm(index) for index in jobs["GlobalSecondaryIndexes"]}
+    assert (warm(jobs), indexes.pop(keys.DUE_INDEX)) == ((wanted.table, wanted.due_index) if wanted else (None, None))
+    assert set(indexes.values()) == {None}
+    assert warm(template.properties("Storage/Control")) is None
 
 
 def test_only_jobs_have_a_stream(template: Template) -> None:
@@ -73,3 +87,8 @@ def test_the_secrets_key_rotates_and_is_for_this_account_only(template: Template
 def by_name(entries: list[dict[str, object]], name: str) -> dict[object, dict[str, object]]:
     """Entries of a list whose order means nothing."""
     return {entry[name]: entry for entry in entries}
+
+
+def without_warmth(index: dict[str, Any]) -> dict[str, Any]:
+    """An index without what it is prepared for, which its content does not depend on."""
+    return {name: value for name, value in index.items() if name != "WarmThroughput"}

@@ -99,7 +99,11 @@ class Gate:
             while (page := turn()) is not None:
                 yield page
 
-        return SimpleNamespace(pages=pages, set_aside=self.gated("index", "set_aside", real.set_aside))
+        return SimpleNamespace(
+            pages=pages,
+            between=self.gated("index", "between", real.between),
+            set_aside=self.gated("index", "set_aside", real.set_aside),
+        )
 
     def gated(self, name: str, method: str, real: Callable[..., Any]) -> Callable[..., Any]:
         """A method of a port whose calls pass the gate."""

@@ -306,3 +306,39 @@ def test_a_sweep_comes_in_portions() -> None:
     for _ in range(PORTION_ENTRIES + SLICE_ENTRIES):
         world.create(OneOff(START_MS + 1_000))
     assert [len(portion) for portion in world.dispatcher().pages(0)] == [PORTION_ENTRIES, SLICE_ENTRIES]
+
+
+@pytest.mark.parametrize("due_in_ms", [-300_000, 40_000], ids=["overdue", "spike-ahead"])
+def test_what_is_due_now_does_not_wait_for_a_backlog(due_in_ms: int) -> None:
+    """A job that is created while a long sweep goes on is sent in the midst of it: the sweep would pass it by."""
+    world = World(page_size=2 * SLICE_ENTRIES)
+    for _ in range(10 * SLICE_ENTRIES):
+        world.create(OneOff(START_MS + 60_000))
+    world.clock.advance(60_000 - due_in_ms)
+    queues = world.queues
+    sent: list[str] = []
+
+    class SlowQueues:
+        """A slice takes half a second; behind the third one, somebody has created a job."""
+
+        def send(self, messages: Sequence[Addressed], clock: Clock) -> list[bool]:
+            world.clock.advance(500)
+            sent.extend(message.key.job_id for message, *_ in messages)
+            if len(sent) >= 3 * SLICE_ENTRIES and not created:
+                created.append(world.create(OneOff(world.clock.now_ms() + 100)))
+            return queues.send(messages, clock)
+
+    created: list[str] = []
+    world.queues = SlowQueues()  # type: ignore[assignment]  # it is one
+    world.dispatch()
+    assert len(sent) == len(set(sent)) == 10 * SLICE_ENTRIES + 1
+    assert sent.index(created[0]) < 5 * SLICE_ENTRIES
+
+
+def test_a_short_sweep_looks_nothing_up_besides() -> None:
+    """The look at the present costs reads: only a sweep that takes long makes it."""
+    world = World()
+    for _ in range(3 * SLICE_ENTRIES):
+        world.create(OneOff(START_MS + 1_000))
+    world.dispatch()
+    assert "index.between" not in world.calls_made

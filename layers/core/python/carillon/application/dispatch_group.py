@@ -2,6 +2,10 @@
 
 Finding nothing, it writes nothing. Finding something, it takes the group's lease and works until a read finds nothing
 new; then it gives the lease up. The index lags, so what was handled may be seen again: it is not handled again.
+
+A sweep goes from the oldest entry to the look-ahead. Where that takes long, because much is overdue or much is due in
+the same minute, it looks up what is due at the present now and then: a job that has just been created does not wait
+until a backlog has been gone through.
 """
 
 import logging
@@ -24,6 +28,15 @@ SLICE_ENTRIES = 100
 
 BEHIND_MS = 1_000
 """A group that sends later than this after the time is told by its number: one that is in time costs no metric."""
+
+PRESENT_EVERY_MS = 1_000
+"""So often a long sweep looks up what is due at the present. A sweep that is over sooner never does."""
+
+PRESENT_BACK_MS, PRESENT_AHEAD_MS = 5_000, 1_000
+"""How far behind and before this instant that is."""
+
+MOST_PRESENT = SLICE_ENTRIES
+"""Entries of a shard in such a look: the sweep itself goes on, too."""
 
 PORTION_ENTRIES = 32 * SLICE_ENTRIES
 """Entries between two looks at the time and the lease: seconds of work, and enough slices that few threads idle."""
@@ -67,7 +80,7 @@ class DispatchGroup:
         lease = self.leases.take(group, self.steps.ids.token(), now_ms, self.rules.group_lease_ms)
         if lease is None:
             return counts
-        tenure = _Tenure(self, lease, counts, stop_at_ms=now_ms + self.rules.budget_ms)
+        tenure = _Tenure(self, lease, counts, stop_at_ms=now_ms + self.rules.budget_ms, looked_at_ms=now_ms)
         try:
             tenure.work(chain((first,), pages))
         except _OwnershipLostError:
@@ -92,12 +105,24 @@ class DispatchGroup:
         the due index, which takes 1,000 write units a second: one shard after another would hold a spike to that.
         """
         until_ms = self.steps.clock.now_ms() + self.rules.look_ahead_ms
-        shards = range(group, max(self.rules.shards, self.ledger.highest()), self.rules.groups)
-        readers = [self.index.pages(shard, until_ms) for shard in shards]
+        readers = [self.index.pages(shard, until_ms) for shard in self._shards(group)]
         while readers:
             read = list(zip(self.spread(_next_page, readers), readers, strict=True))
             yield from _portions([page for page, _ in read if page])
             readers = [reader for page, reader in read if page is not None]
+
+    def present(self, group: int) -> Iterator[Sequence[DueEntry]]:
+        """What is due about now, some of each shard, in portions that are not empty."""
+        now_ms = self.steps.clock.now_ms()
+        since_ms, until_ms = now_ms - PRESENT_BACK_MS, now_ms + PRESENT_AHEAD_MS
+
+        def look(shard: int) -> Sequence[DueEntry]:
+            return self.index.between(shard, since_ms, until_ms, MOST_PRESENT)
+
+        yield from _portions(list(self.spread(look, self._shards(group))))
+
+    def _shards(self, group: int) -> Sequence[int]:
+        return range(group, max(self.rules.shards, self.ledger.highest()), self.rules.groups)
 
     def _report(self, group: int, counts: DispatchCounts) -> None:
         self.steps.meter.count("occurrences_sent", counts.sent)
@@ -121,6 +146,7 @@ class _Tenure:
     lease: GroupLease
     counts: DispatchCounts
     stop_at_ms: int
+    looked_at_ms: int
     handled: set[tuple[str, ...]] = field(default_factory=set)
 
     def work(self, pages: Iterable[Sequence[DueEntry]]) -> None:
@@ -131,16 +157,30 @@ class _Tenure:
     def _sweep(self, pages: Iterable[Sequence[DueEntry]]) -> bool:
         found = False
         for page in pages:
-            if self.dispatch.steps.clock.now_ms() >= self.stop_at_ms:
+            now_ms = self.dispatch.steps.clock.now_ms()
+            if now_ms >= self.stop_at_ms:
                 self.dispatch.steps.meter.count("group_overrun")
                 return False
-            fresh = [entry for entry in page if _identity(entry) not in self.handled]
-            if fresh:
-                self._hold_on()
-                self._handle(fresh)
-                self.handled.update(map(_identity, fresh))
-                found = True
+            if now_ms - self.looked_at_ms >= PRESENT_EVERY_MS:
+                found |= self._look_at_the_present()
+            found |= self._handle_new(page)
         return found
+
+    def _look_at_the_present(self) -> bool:
+        """Handle what is due about now out of turn; whether there was anything new."""
+        found = [self._handle_new(portion) for portion in self.dispatch.present(self.lease.group)]
+        self.looked_at_ms = self.dispatch.steps.clock.now_ms()
+        return any(found)
+
+    def _handle_new(self, entries: Sequence[DueEntry]) -> bool:
+        """Handle those of these entries that have not been handled; whether there were any."""
+        fresh = [entry for entry in entries if _identity(entry) not in self.handled]
+        if not fresh:
+            return False
+        self._hold_on()
+        self._handle(fresh)
+        self.handled.update(map(_identity, fresh))
+        return True
 
     def _handle(self, entries: Sequence[DueEntry]) -> None:
         """Handle entries in slices, side by side if the stage wants that: each slice is claimed, sent and confirmed."""

@@ -25,6 +25,10 @@ class DueIndex(Protocol):
         """
         ...
 
+    def between(self, shard: int, since_ms: int, until_ms: int, most: int) -> Sequence[DueEntry]:
+        """The first entries of a shard due between two instants, both included, oldest first: at most so many."""
+        ...
+
     def set_aside(self, entry: UnreadableEntry) -> None:
         """Take an unreadable item out of the index; it stays in the table with state `error` and the reason."""
         ...

@@ -10,6 +10,7 @@ from carillon.adapters.dynamodb.due_items import due_entry, set_item_aside
 from carillon.adapters.dynamodb.writes import key_of
 from carillon.domain.due import DueEntry, UnreadableEntry
 
+_BETWEEN: Final = f"#{k.SHARD} = :{k.SHARD} AND #{k.NEXT_FIRE_TIME} BETWEEN :since AND :until"
 _DUE: Final = f"#{k.SHARD} = :{k.SHARD} AND #{k.NEXT_FIRE_TIME} <= :until"
 
 
@@ -24,6 +25,12 @@ class DynamoDueIndex:
         values = {f":{k.SHARD}": number(shard), ":until": number(until_ms)}
         for page in self._database.query(self._database.jobs, _DUE, values, index=k.DUE_INDEX):
             yield [due_entry(item) for item in page]
+
+    def between(self, shard: int, since_ms: int, until_ms: int, most: int) -> Sequence[DueEntry]:
+        """The first entries of a shard due between two instants, oldest first: at most so many, in one read."""
+        values = {f":{k.SHARD}": number(shard), ":since": number(since_ms), ":until": number(until_ms)}
+        pages = self._database.query(self._database.jobs, _BETWEEN, values, index=k.DUE_INDEX, page_limit=most)
+        return [due_entry(item) for item in next(pages, [])]
 
     def set_aside(self, entry: UnreadableEntry) -> None:
         """Take an unreadable item out of the index, unless it has become readable since the index showed it."""

@@ -38,6 +38,10 @@ class MemoryDueIndex:
                 return
             after = page[-1][0]
 
+    def between(self, shard: int, since_ms: int, until_ms: int, most: int) -> Sequence[DueEntry]:
+        """The first entries of a shard due between two instants, oldest first: at most so many."""
+        return [entry for _, entry in self._page(shard, until_ms, (since_ms, ("", "")))[:most]]
+
     def set_aside(self, entry: UnreadableEntry) -> None:
         """Take an unreadable item out of the index; it is kept in the state's list."""
         with self._state.lock:
