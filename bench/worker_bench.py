@@ -36,6 +36,7 @@ import requests
 from bench.target_stub import GOOD_PATH, HOSTILE, LOCALHOST, NAME
 from carillon.adapters.http.caller import HttpCaller
 from carillon.adapters.http.dialling import default_tls
+from carillon.adapters.memory.target_queues import MemoryTargetQueues
 from carillon.adapters.memory.world import MemoryWorld
 from carillon.application.create_job import CreateJob, NewJob, ShardCount
 from carillon.application.execute_run import ExecuteRun, ExecutionTiming
@@ -133,7 +134,9 @@ class Worker:
         self.world.secrets.add(TENANT, "sec_1", new_secret(bytes(32)), 0)
         records = RunRecords(self.world.jobs, self.world.runs, self.world.clock, self.world.meter, retention_ms=0)
         ports = (records, self.world.secrets, self.caller, self.world.ids)
-        self.execute = ExecuteRun(*ports, ExecutionTiming(), self.world.destinations)
+        self.execute = ExecuteRun(
+            *ports, ExecutionTiming(), self.world.destinations, MemoryTargetQueues(self.world.clock)
+        )
         self._job_id = self._create_job(at.url(GOOD_PATH))
         self._at_ms = self.world.clock.now_ms()
 

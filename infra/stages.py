@@ -132,6 +132,12 @@ class Stage:
     own_hosts: tuple[str, ...] = ()
     """Further host names of this stage's API, beside the gateway's own: its custom domains. No target may be one."""
 
+    target_queues: tuple[str, ...] = ()
+    """The queues that targets may be: the id of a tenant (or a beginning and `*`), `=`, the ARN. At most 20.
+
+    The workers may send to these and to no others. A queue of another account has to let them by a policy of its own.
+    """
+
     secrets_kept_seconds: int = 300
     """How long functions keep a tenant's signing secrets in memory (0 to 300): so late may a rotation be known."""
 
@@ -165,6 +171,10 @@ LOCAL = Stage(
     api_burst=1000,
     protect_data=False,
     allow_loopback_targets=True,
+    target_queues=(  # there for whoever creates them
+        "*=arn:aws:sqs:us-east-1:000000000000:jobs-out",
+        "*=arn:aws:sqs:us-east-1:000000000000:jobs-out.fifo",
+    ),
     secrets_kept_seconds=2,  # nobody waits for minutes to see a rotation
     batched_updates=False,  # the local AWS, when it enforces rights, knows no table of a statement
     imitated_aws=True,

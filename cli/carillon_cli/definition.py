@@ -15,6 +15,7 @@ Decorated = Callable[..., Any]
 Option = Callable[[Decorated], Decorated]
 
 _DURATION = DurationType()
+_OF_CALLS = ("url", "method", "timeout")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 
 SCHEDULE_KINDS = ("run_at", "delay", "every", "cron")
@@ -34,6 +35,8 @@ SCHEDULE_OPTIONS: tuple[Option, ...] = (
 )
 
 TARGET_OPTIONS: tuple[Option, ...] = (
+    click.option("--url", help="What is called."),
+    click.option("--queue", metavar="URL", help="The SQS queue to which a message is sent, instead of a call."),
     click.option("--method", type=click.Choice(_METHODS, case_sensitive=False), help="Method of the call.  [POST]"),
     click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="A header of the call; repeatable."),
     click.option("--timeout", type=_DURATION, help="How long the call may take.  [15s]"),
@@ -67,25 +70,37 @@ def schedule_of(flags: Mapping[str, Any]) -> dict[str, Any]:
     return _given(flags, *kinds, *SCHEDULE_BOUNDS)
 
 
-def settings_of(url: str, flags: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(flags: Mapping[str, Any]) -> dict[str, Any]:
     """All of a job but its name, schedule and payload: the target and how it is called.
 
     Raises:
-        click.UsageError: A header or label is malformed or given twice.
+        click.UsageError: There is not exactly one target, or a header or label is malformed or given twice.
     """
-    return {"target": {"type": "http", "url": url} | target_of(flags)} | rules_of(flags)
+    target = target_of(flags)
+    if not target.keys() & {"url", "queue_url"}:
+        raise click.UsageError("give the --url to call or the --queue to send to")
+    return {"target": {"type": "http"} | target} | rules_of(flags)
 
 
 def target_of(flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of a target that are given, but for its URL.
+    """The members of a target that are given. A queue says that the target is one.
 
     Raises:
-        click.UsageError: A header is malformed or given twice.
+        click.UsageError: A header is malformed or given twice, or something of a call goes with a queue.
     """
-    target = _given(flags, "method", "timeout")
+    if flags["queue"]:
+        _check_queue_alone(flags)
+        return {"type": "queue", "queue_url": flags["queue"]}
+    target = ({"type": "http"} if flags["url"] is not None else {}) | _given(flags, *_OF_CALLS)
     if headers := _pairs(flags["headers"], ":", "--header NAME:VALUE", str.lower):
         target["headers"] = headers
     return target
+
+
+def _check_queue_alone(flags: Mapping[str, Any]) -> None:
+    given = [name for name in (*_OF_CALLS, "headers") if flags[name]]
+    if given:
+        raise click.UsageError(f"--{given[0].removesuffix('s')} is of a call and does not go with --queue")
 
 
 def rules_of(flags: Mapping[str, Any]) -> dict[str, Any]:

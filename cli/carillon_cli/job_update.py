@@ -29,7 +29,6 @@ _MAPS = ("labels", "target/headers")
 @click.argument("job_id", metavar="ID")
 @click.option("--name", help="Another name, unique among your jobs.")
 @with_options(SCHEDULE_OPTIONS)
-@click.option("--url", help="What is called.")
 @with_options(TARGET_OPTIONS)
 @click.option("--payload", metavar="JSON|@FILE", help="Another body of the call; null removes it.")
 @click.option("--unset", multiple=True, metavar="FIELD", help="Give a field its default back; repeatable.")
@@ -69,7 +68,7 @@ def _patch(flags: Mapping[str, Any], seen: Mapping[str, Any]) -> bytes:
         patch["name"] = flags["name"]
     if any(flags[kind] is not None for kind in SCHEDULE_KINDS):
         patch["schedule"] = schedule_of(flags)
-    if target := ({} if flags["url"] is None else {"url": flags["url"]}) | target_of(flags):
+    if target := target_of(flags):
         patch["target"] = target
     _unset(patch, flags["unset"])
     payload = payload_text(flags["payload"])

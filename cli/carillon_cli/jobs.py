@@ -38,7 +38,6 @@ jobs.add_command(update)
 @jobs.command()
 @click.option("--name", help="A name, unique among your jobs.")
 @with_options(SCHEDULE_OPTIONS)
-@click.option("--url", help="What is called.")
 @with_options(TARGET_OPTIONS)
 @click.option("--payload", metavar="JSON|@FILE", help="The body of the call; @FILE or @- reads it.")
 @click.option("--from-file", metavar="FILE|-", help="The whole definition as JSON, instead of the flags above.")
@@ -49,6 +48,7 @@ def create(service: Service, from_file: str | None, idempotency_key: str | None,
 
     \b
     carillon jobs create --delay 10s --url https://svc.example.com/hook --payload '{"n": 1}'
+    carillon jobs create --every 1h --queue https://sqs.eu-west-1.amazonaws.com/111122223333/q --payload '{"n": 1}'
     carillon jobs create --name nightly --cron "0 2 * * *" --timezone Asia/Kolkata --url https://svc.example.com/backup
     """  # noqa: D301 - click reads \b as "keep these lines"
     body = _from_flags(flags) if from_file is None else definition_text(from_file, flags).encode()
@@ -118,14 +118,12 @@ def cancel(service: Service, job_id: str) -> None:
 
 
 def _from_flags(flags: Mapping[str, Any]) -> bytes:
-    if not flags["url"]:
-        raise click.UsageError("give the --url to call, or a whole definition with --from-file")
     name = {} if flags["name"] is None else {"name": flags["name"]}
-    definition = name | {"schedule": schedule_of(flags)} | settings_of(flags["url"], flags)
+    definition = name | {"schedule": schedule_of(flags)} | settings_of(flags)
     return encoded(definition, payload_text(flags["payload"]))
 
 
 def _row(job: Mapping[str, Any]) -> tuple[object, ...]:
     target = job.get("target") or {}
-    schedule = schedule_text(job.get("schedule") or {})
-    return (job.get("id"), job.get("name"), job.get("state"), schedule, job.get("next_fire_time"), target.get("url"))
+    schedule, called = schedule_text(job.get("schedule") or {}), target.get("url") or target.get("queue_url")
+    return (job.get("id"), job.get("name"), job.get("state"), schedule, job.get("next_fire_time"), called)

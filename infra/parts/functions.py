@@ -9,6 +9,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as event_sources
 
 from carillon.adapters.dynamodb import keys
+from carillon.domain.queues import AllowedQueue
 from carillon.entrypoint.settings import (
     ApiSettings,
     DeadLettersSettings,
@@ -48,6 +49,9 @@ FOLLOW_STREAM = (
 BATCH = 10
 SHORT_CALL_SECONDS = 60
 LONG_CALL_SECONDS = 840
+
+# A function's environment has 4 KB in all, and an entry may take 150 bytes.
+MOST_TARGET_QUEUES = 20
 
 # Items that DynamoDB's own clean-up removed; what people or functions delete does not concern the retention function.
 REMOVED_BY_TTL = lambda_.FilterCriteria.filter(
@@ -230,6 +234,8 @@ class Functions(FunctionFactory):
         function.allow((GET, PUT, QUERY, UPDATE), self._jobs)  # the update pauses a job whose target is gone
         function.allow((QUERY,), self._control)
         function.allow(("kms:Decrypt",), self._storage.secrets_key.key_arn)
+        if queues := queue_arns(self.stage):
+            function.allow((SEND,), *queues)
         return function
 
     def _dead_letters(self) -> CarillonFunction:
@@ -305,4 +311,16 @@ def _targets(stage: Stage, api_host: str) -> dict[str, Any]:
         "target_networks": stage.target_networks,
         "target_names": stage.target_names,
         "own_hosts": (api_host, *stage.own_hosts),
+        "target_queues": stage.target_queues,
     }
+
+
+def queue_arns(stage: Stage) -> list[str]:
+    """The queues that targets may be.
+
+    Raises:
+        ValueError: An entry of the stage names none, or there are too many.
+    """
+    if len(stage.target_queues) > MOST_TARGET_QUEUES:
+        raise ValueError(f"target_queues has {len(stage.target_queues)} entries; at most {MOST_TARGET_QUEUES} fit")
+    return sorted({AllowedQueue.parse(entry).arn for entry in stage.target_queues})

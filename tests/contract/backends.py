@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -42,6 +42,7 @@ from carillon.adapters.memory.requests import MemoryIdempotencyRecords
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
+from carillon.adapters.memory.target_queues import MemoryTargetQueues
 from carillon.adapters.memory.tenants import (
     MemoryApiKeys,
     MemoryAuditTrail,
@@ -51,11 +52,15 @@ from carillon.adapters.memory.tenants import (
     MemoryTenants,
 )
 from carillon.adapters.sqs.routing import QueueName
+from carillon.adapters.sqs.target_queue import SqsSender
 from carillon.adapters.sqs.ticks import SqsTickQueue
 from carillon.adapters.sqs.work import SqsWorkQueues
+from carillon.domain.outcomes import Failure
 from carillon.domain.planning import DueEntry
+from carillon.domain.queues import read_queue_url
+from carillon.domain.target_policy import of_stage
 from carillon.ports.dispatch import DueIndex, GroupLeases, ShardLedger, SlotLedger, TickLedger, TickQueue, WorkQueues
-from carillon.ports.execution import Quarantine
+from carillon.ports.execution import Quarantine, Sender
 from carillon.ports.jobs import JobStore
 from carillon.ports.runs import RunStore
 from carillon.ports.tenancy import (
@@ -122,6 +127,15 @@ class Queues:
         """What is visible in a queue now, and is taken out of it: `high`, `normal`, `low`, `long` or `tick`."""
         bodies: list[str] = self.received(name)
         return bodies
+
+
+@dataclass(frozen=True)
+class TargetQueues:
+    """Two queues of tenants, one of each kind, and what arrives in them."""
+
+    sender: Sender
+    urls: Mapping[str, str]
+    received: Callable[[str], Sequence[tuple[str, Mapping[str, str]]]]
 
 
 def memory_stores() -> Stores:
@@ -223,6 +237,30 @@ class Endpoint:
             database.client.create_table(**keys.control_table(database.control))
         return database
 
+    def target_queues(self) -> TargetQueues:
+        """New, empty queues, and a URL of one that there is not."""
+        client, suffix = self.client("sqs"), next(_names)
+        fifo = {"FifoQueue": "true"}
+        urls = {
+            "standard": client.create_queue(QueueName=f"orders-{suffix}")["QueueUrl"],
+            "fifo": client.create_queue(QueueName=f"orders-{suffix}.fifo", Attributes=fifo)["QueueUrl"],
+        }
+        urls["missing"] = urls["standard"] + "-nowhere"
+        addresses = [read_queue_url(url, allow_local=True) for url in urls.values()]
+        entries = [f"*=arn:aws:sqs:{REGION}:{each.account}:{each.name}" for each in addresses if each]
+        policy = of_stage(allow_loopback=self.url is not None, queues=entries)
+
+        def received(kind: str) -> list[tuple[str, dict[str, str]]]:
+            answer = client.receive_message(
+                QueueUrl=urls[kind], MaxNumberOfMessages=10, WaitTimeSeconds=0, MessageAttributeNames=["All"]
+            )
+            return [
+                (message["Body"], {name: value["StringValue"] for name, value in message["MessageAttributes"].items()})
+                for message in answer.get("Messages", [])
+            ]
+
+        return TargetQueues(SqsSender(MemoryClock(), policy, lambda _region: client), urls, received)
+
     def queues(self) -> Queues:
         """New, empty queues. Their clock is the real one; ours starts with it and then stands still."""
         client = self.client("sqs")
@@ -237,6 +275,20 @@ class Endpoint:
         work = SqsWorkQueues(client, {name: urls[name] for name in QueueName})
         clock = MemoryClock(time.time_ns() // 1_000_000)
         return Queues(work, SqsTickQueue(client, urls["tick"]), clock, received)
+
+
+TARGET_ARN = f"arn:aws:sqs:{REGION}:123456789012:"
+
+
+def memory_target_queues() -> TargetQueues:
+    """Queues in memory."""
+    names = {"standard": "orders", "fifo": "orders.fifo", "missing": "nowhere"}
+    urls = {kind: f"https://sqs.{REGION}.amazonaws.com/123456789012/{name}" for kind, name in names.items()}
+    policy = of_stage(queues=[f"*={TARGET_ARN}{name}" for name in names.values()])
+    queues = MemoryTargetQueues(MemoryClock(), policy, {urls["missing"]: Failure.QUEUE_MISSING})
+    return TargetQueues(
+        queues, urls, lambda kind: [(each.body, dict(each.attributes)) for each in queues.sent_to(urls[kind])]
+    )
 
 
 def memory_queues() -> Queues:

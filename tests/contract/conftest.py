@@ -7,7 +7,17 @@ import pytest
 from moto import mock_aws
 
 from carillon.adapters.dynamodb.fenced import BatchedUpdates, SingleUpdates, Transport
-from contract.backends import Endpoint, Queues, Stores, a_session, local_aws, memory_queues, memory_stores
+from contract.backends import (
+    Endpoint,
+    Queues,
+    Stores,
+    TargetQueues,
+    a_session,
+    local_aws,
+    memory_queues,
+    memory_stores,
+    memory_target_queues,
+)
 
 LIVE = pytest.param("live", marks=pytest.mark.e2e)
 LIVE_BATCHED = pytest.param("live-batched", marks=pytest.mark.e2e)
@@ -64,3 +74,12 @@ def queues(world: str, request: pytest.FixtureRequest) -> Queues:
         return memory_queues()
     endpoint: Endpoint = request.getfixturevalue("endpoint")
     return endpoint.queues()
+
+
+@pytest.fixture
+def target_queues(world: str, request: pytest.FixtureRequest) -> TargetQueues:
+    """Queues of tenants, empty."""
+    if world == "memory":
+        return memory_target_queues()
+    endpoint: Endpoint = request.getfixturevalue("endpoint")
+    return endpoint.target_queues()

@@ -36,6 +36,7 @@ def test_no_function_lacks_a_right(new_stack: Callable[..., DevStack], tmp_path:
     assert_enforced(stack)
     with Client(stack.url, stack.api_key) as client, Receiver(stack.signing_secret) as receiver:
         assert_jobs_run(client, receiver)
+        assert_a_message_is_sent(stack, client)
         assert_jobs_are_imported_listed_and_cancelled(stack, client, receiver, tmp_path)
         assert_ends_are_recorded_and_cleared(stack, client, receiver, tmp_path)
     log = stack.log_of_aws()
@@ -63,6 +64,14 @@ def assert_jobs_run(client: Client, receiver: Receiver) -> None:
     assert [run["attempt"] for run in runs["/retried"]] == [2]
     assert [run["state"] for run in ended_runs(client, recurring["id"], 3, BOUND_SECONDS)] == ["succeeded"] * 3
     checked(receiver.calls())
+
+
+def assert_a_message_is_sent(stack: DevStack, client: Client) -> None:
+    """To the queue that the stage names."""
+    url = aws_client(stack.aws_endpoint, "sqs").create_queue(QueueName="jobs-out")["QueueUrl"]
+    target = {"type": "queue", "queue_url": url}
+    sent = client.create_job({"schedule": SOON, "target": target, "payload": {"n": 1}})
+    assert [run["state"] for run in ended_runs(client, sent["id"], 1, BOUND_SECONDS)] == ["succeeded"]
 
 
 def assert_jobs_are_imported_listed_and_cancelled(

@@ -80,6 +80,7 @@ def test_what_checks_targets_knows_the_policy_of_the_stage(template: Template, s
     assert read.target_ports == tuple(str(port) for port in stage.target_ports)
     assert (read.target_networks, read.target_names) == (stage.target_networks, stage.target_names)
     assert read.own_hosts == ("api.test", *stage.own_hosts)
+    assert read.target_queues == stage.target_queues
 
 
 @pytest.mark.parametrize("function", SETTINGS)

@@ -19,6 +19,8 @@ CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
 HOLD = {*CONSUME, "sqs:ChangeMessageVisibility"}
 TRACES = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 
+CALLING = ("Worker", "LongWorker")
+
 RIGHTS: dict[str, dict[str, set[str]]] = {
     "Api": {
         JOBS: {
@@ -101,8 +103,14 @@ def test_a_function_may_do_this_and_nothing_else(template: Template, stage: Stag
     """The role's rights equal the table, with its own log group, and traces where the stage sends them."""
     own_logs = {f"Functions/{function}/Logs": {"logs:CreateLogStream", "logs:PutLogEvents"}}
     traces = {"*": TRACES} if stage.tracing else {}
+    of_tenants = {arn: {"sqs:SendMessage"} for arn in queues_of_tenants(stage) if function in CALLING}
     rights = template.rights(f"Functions/{function}/Role")
-    assert rights == {**in_the_words_of(stage, RIGHTS[function]), **own_logs, **traces}
+    assert rights == {**in_the_words_of(stage, {**RIGHTS[function], **of_tenants}), **own_logs, **traces}
+
+
+def queues_of_tenants(stage: Stage) -> list[str]:
+    """The ARNs of the stage's list: the workers may send to these, and nobody else to any."""
+    return [entry.partition("=")[2] for entry in stage.target_queues]
 
 
 def in_the_words_of(stage: Stage, rights: dict[str, set[str]]) -> dict[str, set[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,6 +48,39 @@ def test_only_the_local_stage_is_lenient(stage: Stage) -> None:
     assert (stage.dependencies_for == "host") is lenient
     assert lenient or stage.architecture == "arm64"
     assert stage.tracing is False
+
+
+@pytest.mark.parametrize("stage", STAGES.values(), ids=lambda stage: stage.name)
+def test_queues_are_open_on_the_local_stage_only(stage: Stage) -> None:
+    """Whose queues tenants may send to, an operator says."""
+    assert bool(stage.target_queues) is (stage.name == "local")
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        (["acme=https://sqs.eu-west-1.amazonaws.com/111122223333/orders"], "a queue's ARN"),
+        (["acme=arn:aws:sqs:eu-west-1:111122223333:*"], "a queue's ARN"),
+        (["*=arn:aws:sqs:eu-west-1:111122223333:Carillon-dev-QueuesHigh5E3A"], "Carillon's own"),
+        ([f"acme=arn:aws:sqs:eu-west-1:111122223333:q{n}" for n in range(21)], "at most 20 fit"),
+    ],
+    ids=["url", "wildcard", "own", "too-many"],
+)
+def test_a_wrong_list_of_queues_stops_the_deployment(entries: list[str], words: str) -> None:
+    """An operator learns of it before anything is changed."""
+    from infra.parts.functions import queue_arns  # noqa: PLC0415 - starts node, which only these tests should wait for
+
+    with pytest.raises(ValueError, match=words):
+        queue_arns(replace(STAGES["dev"], target_queues=tuple(entries)))
+
+
+def test_each_queue_is_granted_once() -> None:
+    """However many tenants may send to it."""
+    from infra.parts.functions import queue_arns  # noqa: PLC0415 - same
+
+    arn = "arn:aws:sqs:eu-west-1:111122223333:orders"
+    stage = replace(STAGES["dev"], target_queues=(f"acme={arn}", f"team-*={arn}", f"acme={arn}.fifo"))
+    assert queue_arns(stage) == [arn, f"{arn}.fifo"]
 
 
 def test_an_unknown_stage_is_refused_by_name() -> None:

@@ -10,6 +10,7 @@ from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.queues import MemoryTickQueue
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
+from carillon.adapters.memory.target_queues import MemoryTargetQueues
 from carillon.adapters.memory.tenants import MemoryDestinations, MemoryQuarantine, MemorySigningSecrets
 from carillon.application.bury_message import BuryMessage
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchRules
@@ -142,11 +143,12 @@ class Machines:
         world, ports, clock = self._world, self.ports, SkewedClock(self._world, skew_ms)
         records = RunRecords(ports.jobs, ports.runs, clock, self._meter, RETENTION_MS)
         parts = (records, ports.secrets, Caller(world, clock), world.ids)
+        queues = MemoryTargetQueues(clock)
         bury = BuryMessage(records, self._quarantine)
         return Worker(
             clock,
-            ExecuteRun(*parts, SHORT, ports.destinations),
-            ExecuteRun(*parts, LONG, ports.destinations),
+            ExecuteRun(*parts, SHORT, ports.destinations, queues),
+            ExecuteRun(*parts, LONG, ports.destinations, queues),
             lambda delivery, _stop_by_ms: bury(delivery),
         )
 

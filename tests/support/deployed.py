@@ -28,7 +28,7 @@ class Context:
         return 90_000
 
 
-NO_ENTRIES = ("target_networks", "target_names", "own_hosts")
+NO_ENTRIES = ("target_networks", "target_names", "own_hosts", "target_queues")
 
 
 def environment_of(

@@ -17,6 +17,7 @@ from carillon.adapters.memory.queues import MemoryDelivery, MemoryWorkQueues
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
+from carillon.adapters.memory.target_queues import MemoryTargetQueues
 from carillon.adapters.memory.tenants import MemoryDestinations, MemoryQuarantine, MemorySigningSecrets
 from carillon.application.bury_message import BuryMessage
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchCounts, DispatchRules
@@ -32,10 +33,13 @@ from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import Run
 from carillon.domain.schedule import Schedule, encode
 from carillon.domain.slots import Pace
+from carillon.domain.target_policy import of_stage
 
 START_MS = 1_790_000_000_000
 DAY_MS = 24 * 3600 * 1000
 TENANT, NEIGHBOUR = "acme", "umbrella"
+QUEUE_ARN = "arn:aws:sqs:eu-west-1:111122223333:orders"
+QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/111122223333/orders"
 SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
 
@@ -146,6 +150,7 @@ class World:
         self.leases = MemoryGroupLeases(self.state)
         self.caller = ScriptedCaller(self.clock)
         self.destinations = MemoryDestinations(self.state)
+        self.target_queues = MemoryTargetQueues(self.clock, of_stage(queues=[f"*={QUEUE_ARN}", f"*={QUEUE_ARN}.fifo"]))
         self.secrets = MemorySigningSecrets(self.state)
         for tenant in (TENANT, NEIGHBOUR):
             self.secrets.add(tenant, "sec_1", SECRET, START_MS)
@@ -180,7 +185,15 @@ class World:
 
     def worker(self) -> ExecuteRun:
         """A worker, as a new process would build it."""
-        return ExecuteRun(self.records(), self.secrets, self.caller, self.ids, ExecutionTiming(), self.destinations)
+        return ExecuteRun(
+            self.records(),
+            self.secrets,
+            self.caller,
+            self.ids,
+            ExecutionTiming(),
+            self.destinations,
+            self.target_queues,
+        )
 
     def burier(self) -> BuryMessage:
         """The handler of dead letters."""

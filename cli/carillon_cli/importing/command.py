@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import click
 
 from carillon_cli.config import Service, uses_service
-from carillon_cli.definition import TARGET_OPTIONS, settings_of, with_options
+from carillon_cli.definition import TARGET_OPTIONS, checked_json, payload_text, settings_of, with_options
 from carillon_cli.importing.crontab_rows import read_crontab
 from carillon_cli.importing.csv_rows import is_csv, read_csv
 from carillon_cli.importing.importer import Importer, Outcome, Result, definition_of, refused
@@ -25,7 +25,7 @@ _PLANNED_COLUMNS = ("LINE", "NAME", "SCHEDULE", "FIRST FIRE")
 
 @click.command("import")
 @click.argument("file", type=click.File("rb"))
-@click.option("--url", required=True, help="What each job calls.")
+@click.option("--payload", metavar="JSON|@FILE", help="The payload of the lines that bring none.")
 @click.option("--format", "form", type=click.Choice(["csv", "crontab"]), help="What the file is.  [seen from it]")
 @click.option("--timezone", default="UTC", metavar="ZONE", help="Zone where the file names none.  [UTC]")
 @click.option("--prefix", help="Stands before each job's name.  [name of the file]")
@@ -34,7 +34,9 @@ _PLANNED_COLUMNS = ("LINE", "NAME", "SCHEDULE", "FIRST FIRE")
 @click.option("--dry-run", is_flag=True, help="Only show what would be created; the service is not asked.")
 @with_options(TARGET_OPTIONS)
 @uses_service(url_is_target=True)
-def import_jobs(service: Service, file: BinaryIO, *, dry_run: bool, parallel: int, url: str, **flags: Any) -> None:
+def import_jobs(
+    service: Service, file: BinaryIO, *, dry_run: bool, parallel: int, payload: str | None, **flags: Any
+) -> None:
     """Create a job for each line of a CSV table (id,kind,expression) or a crontab.
 
     A repeat is safe: each line has a name of its own (prefix/id, or prefix/hash for a crontab), and a job that is there
@@ -43,12 +45,17 @@ def import_jobs(service: Service, file: BinaryIO, *, dry_run: bool, parallel: in
     Of a crontab, the command becomes the payload {"command": ...}; the target has to know what to do with it.
     """
     lines = _lines(file, **{name: flags.pop(name) for name in ("form", "timezone", "prefix", "has_users")})
-    settings = settings_of(url, flags)
+    settings = settings_of(flags) | _payload_of(payload)
     if dry_run:
         code = _show_plan(lines, settings, as_json=service.as_json)
     else:
         code = _import(service, lines, settings, parallel)
     click.get_current_context().exit(code)
+
+
+def _payload_of(given: str | None) -> dict[str, Any]:
+    text = payload_text(given)
+    return {} if text is None else {"payload": checked_json(text, "--payload")}
 
 
 def _lines(file: BinaryIO, *, form: str | None, timezone: str, prefix: str | None, has_users: bool) -> list[Line]:

@@ -42,7 +42,7 @@ class Importer:
 
     Attributes:
         client: The service.
-        settings: All of each job but name, schedule and payload.
+        settings: All of each job but name and schedule; a payload is for the lines that bring none.
         failure: What ended the import early, or None. Rows that it did not come to are `NOT_TRIED`.
     """
 

@@ -161,13 +161,6 @@ def test_what_is_documented_and_not_built_is_never_ignored(
     assert reply.json["code"] == "not_supported"
 
 
-def test_a_queue_target_is_told_as_not_built_and_nothing_else(api: ApiUnderTest) -> None:
-    """What can only be judged together with something that is not built is not complained about."""
-    queue = {"type": "queue", "queue_url": "https://sqs.us-east-1.amazonaws.com/000000000000/q"}
-    reply = api.call("POST", "/v1/jobs", job(target=queue))
-    assert_refused(reply, 422, {("/target/type", "not_supported"), ("/target/queue_url", "not_supported")})
-
-
 def test_everything_that_is_wrong_is_told_at_once(api: ApiUnderTest) -> None:
     """All errors of one kind of check come in one answer."""
     shape = api.call("POST", "/v1/jobs", {"schedule": CRON, "nmae": 1, "priority": "urgent"})

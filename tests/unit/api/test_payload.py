@@ -2,7 +2,7 @@
 
 import pytest
 
-from carillon.domain.callbacks import callback
+from carillon.domain.callbacks import request_of
 from carillon.domain.destinations import ANYWHERE
 from carillon.domain.signing import new_secret
 from carillon.receiver import verify
@@ -48,7 +48,7 @@ def test_the_receiver_gets_the_bytes_that_were_sent(api: ApiUnderTest, payload: 
     assert f'"payload": {payload}}}' in reply.text
     assert api.call("GET", reply.headers["location"]).text == reply.text
     run = api.add_run(job_id, 1_790_000_060_000, attempt=1)
-    request = callback(run, stored.spec, [SECRET], ANYWHERE, 1_790_000_060_000)
+    request = request_of(run, stored.spec, [SECRET], ANYWHERE, 1_790_000_060_000)
     assert request.body == payload.encode()
     verify(SECRET, dict(request.headers), request.body, now_seconds=1_790_000_060)
 
@@ -60,7 +60,7 @@ def test_without_a_payload_there_is_no_body(api: ApiUnderTest) -> None:
     assert stored is not None
     assert "payload" not in created
     assert stored.spec.payload is None
-    assert callback(api.add_run(created["id"], 1_790_000_000_000), stored.spec, [SECRET], ANYWHERE, 0).body is None
+    assert request_of(api.add_run(created["id"], 1_790_000_000_000), stored.spec, [SECRET], ANYWHERE, 0).body is None
 
 
 def test_lists_leave_payloads_out(api: ApiUnderTest) -> None:

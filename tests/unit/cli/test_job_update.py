@@ -30,7 +30,10 @@ def job_id(carillon: Run, service: Any) -> str:
             ("--cron", "0 3 * * *", "--timezone", "Europe/Berlin"),
             {"schedule": {"cron": "0 3 * * *", "timezone": "Europe/Berlin"}},
         ),
-        (("--url", f"{URL}/2", "--timeout", "30s"), {"target": {"url": f"{URL}/2", "timeout": "PT30S"}}),
+        (
+            ("--url", f"{URL}/2", "--timeout", "30s"),
+            {"target": {"type": "http", "url": f"{URL}/2", "timeout": "PT30S"}},
+        ),
         (("--header", "X-B: 2", "--method", "put"), {"target": {"method": "PUT", "headers": {"X-B": "2"}}}),
         (("--priority", "high", "--window", "10m"), {"priority": "high", "window": "PT10M"}),
         (("--misfire", "skip", "--misfire-grace", "5s"), {"misfire_policy": "skip", "misfire_grace": "PT5S"}),

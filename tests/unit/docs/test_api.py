@@ -17,7 +17,7 @@ from carillon.domain.revisions import MOST_REVISIONS, REVISIONS_KEPT_MS
 from carillon.domain.run import RunState
 from carillon.entrypoint import cursors, http_request, json_text, pages, problems
 from carillon.entrypoint.wire import documents, fields, jobs
-from carillon.entrypoint.wire.documents import JobDocument, RetryDocument, TargetDocument
+from carillon.entrypoint.wire.documents import HttpTargetDocument, JobDocument, QueueTargetDocument, RetryDocument
 from carillon.entrypoint.wire.previews import DEFAULT_COUNT, PreviewDocument
 from support.api import ApiUnderTest
 from tests.unit.docs import reference
@@ -73,11 +73,12 @@ def test_every_code_of_a_place_is_listed() -> None:
     ("title", "model"),
     [
         ("Creating a job", JobDocument),
-        ("Targets", TargetDocument),
+        ("Targets", HttpTargetDocument),
+        ("Queues", QueueTargetDocument),
         ("Retries", RetryDocument),
         ("Previewing a schedule", PreviewDocument),
     ],
-    ids=["job", "target", "retry", "preview"],
+    ids=["job", "target", "queue", "retry", "preview"],
 )
 def test_every_field_is_listed(title: str, model: type[fields.Document]) -> None:
     """The fields of a document are those that are explained, and those that are named as not built."""

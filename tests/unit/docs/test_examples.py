@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from carillon.domain.messages import WorkMessage
 from carillon.domain.signing import sign
-from carillon.domain.targets import HOSTED, development
+from carillon.domain.target_policy import development, of_stage
 from carillon.entrypoint.wire.documents import SCHEDULE_KINDS
 from carillon_cli.client import Client
 from carillon_cli.main import main
@@ -25,6 +25,7 @@ from support.api import JOB, ApiUnderTest, Json
 from tests.unit.docs.pages import NAMES, PAGES, Page, page
 
 SECRET = "whsec_" + b64encode(bytes(range(32))).decode()
+OPEN_QUEUE = "*=arn:aws:sqs:eu-west-1:111122223333:orders"
 RUN_ID = "job_01M8MX0REB67WD2ANKW6N989AG@20261130T001742107Z"
 NOW_SECONDS = 1_790_000_000
 _CURL_BODY = re.compile(r"-d '([^']*)'")
@@ -53,9 +54,9 @@ def schedules() -> list[Json]:
 
 
 def api_for(document: Json) -> ApiUnderTest:
-    """The interface, of a local stage for loopback targets, else as in AWS."""
-    is_local = document["target"]["url"].startswith("http:")
-    return ApiUnderTest(policy=development() if is_local else HOSTED)
+    """The interface, of a local stage for loopback targets, else as in AWS, with the queue that the pages open."""
+    is_local = document["target"].get("url", "").startswith("http:")
+    return ApiUnderTest(policy=development() if is_local else of_stage(queues=[OPEN_QUEUE]))
 
 
 def shape(value: Json) -> Json:
@@ -79,7 +80,7 @@ def test_json_is_json(name: str) -> None:
     assert all(isinstance(document, dict) for document in documents(page(name)))
 
 
-@pytest.mark.parametrize("document", job_documents(), ids=lambda document: document["target"]["url"])
+@pytest.mark.parametrize("document", job_documents(), ids=lambda document: str(document["target"]))
 def test_jobs_that_are_shown_are_accepted(document: Json) -> None:
     """A job on a page is created as it stands."""
     api = api_for(document)

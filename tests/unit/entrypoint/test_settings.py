@@ -15,6 +15,8 @@ DEAD_LETTERS = {
     f"{queue}_dead_letter_url": f"https://sqs.test/{queue}-dead" for queue in ("high", "normal", "low", "long")
 }
 TABLES = {"stage": "dev", "jobs_table": "jobs", "control_table": "control"}
+QUEUE = "arn:aws:sqs:eu-west-1:111122223333:orders"
+ALLOWED_QUEUES = "<tenant, or a beginning and *>=<ARN of a queue> with blanks between, or none"
 NETWORKS = "networks without loopback and link-local addresses with blanks between, or none"
 EXAMPLES: list[StageSettings] = [
     settings.ApiSettings(
@@ -28,6 +30,7 @@ EXAMPLES: list[StageSettings] = [
         target_networks=(),
         target_names=(),
         own_hosts=("abc.execute-api.eu-west-1.amazonaws.com",),
+        target_queues=(),
     ),
     settings.TickerSettings(stage="dev", control_table="control", tick_queue_url="http://localhost/tick", groups=4),
     settings.DispatcherSettings(
@@ -51,6 +54,7 @@ EXAMPLES: list[StageSettings] = [
         target_networks=("10.20.0.0/16", "fd12:3456::/32"),
         target_names=("internal", "corp"),
         own_hosts=("abc.execute-api.eu-west-1.amazonaws.com", "api.acme.com"),
+        target_queues=(f"acme={QUEUE}", f"team-*={QUEUE}.fifo"),
         lane="long",
         call_seconds_limit=840,
         side_by_side=1,
@@ -115,6 +119,10 @@ def test_settings_cannot_change(example: StageSettings) -> None:
         ("target_networks", "inside", NETWORKS),
         ("target_names", "Internal", "host names with blanks between, or none"),
         ("own_hosts", "https://api.acme.com", "host names with blanks between, or none"),
+        ("target_queues", QUEUE, ALLOWED_QUEUES),
+        ("target_queues", f"acme={QUEUE}, umbrella={QUEUE}", ALLOWED_QUEUES),
+        ("target_queues", "acme=https://sqs.eu-west-1.amazonaws.com/111122223333/orders", ALLOWED_QUEUES),
+        ("target_queues", "*=arn:aws:sqs:eu-west-1:111122223333:Carillon-prod-QueuesHigh", ALLOWED_QUEUES),
         ("high_queue_url", "high", "a text that starts with https:// or http://"),
     ],
 )

@@ -85,6 +85,13 @@ class HttpTarget(TypedDict):
     timeout: Duration
 
 
+class QueueTarget(TypedDict):
+    """Where a message is sent."""
+
+    type: Literal["queue"]
+    queue_url: str
+
+
 class RetryFormula(TypedDict):
     """How often and how far apart a run is tried, by a formula."""
 
@@ -120,7 +127,7 @@ class ListedJob(TypedDict):
     window: Duration | None
     next_fire_time: Annotated[Instant | None, Form(description="when the next occurrence is due")]
     next_scheduled_for: Annotated[Instant | None, Form(description="the nominal time of that occurrence")]
-    target: HttpTarget
+    target: HttpTarget | QueueTarget
     priority: Annotated[str, one_of(Priority)]
     retry: RetryFormula | RetryDelays
     retry_on: list[int] | None

@@ -157,6 +157,7 @@ def worker() -> Handler:
     from carillon.adapters.http.caller import HttpCaller
     from carillon.adapters.kms import KmsSigningSecrets
     from carillon.adapters.remembering import RememberingDestinations
+    from carillon.adapters.sqs.target_queue import SqsSender
     from carillon.application.execute_run import ExecuteRun, ExecutionTiming
     from carillon.application.run_records import RunRecords
 
@@ -186,6 +187,7 @@ def worker() -> Handler:
             hide_first=is_long,
         ),
         destinations=RememberingDestinations(DynamoDestinations(database), process.clock),
+        sender=SqsSender(process.clock, _policy(settings), process.client_for_sends),
     )
     urls = (settings.high_queue_url, settings.normal_queue_url, settings.low_queue_url, settings.long_queue_url)
     return process.batches(execute, process.client("sqs"), urls, side_by_side=settings.side_by_side)
@@ -251,6 +253,21 @@ class _Process:
         self.throttles.watch(client)
         return client
 
+    def client_for_sends(self, region: str) -> Any:
+        """A client for the queues of tenants in a region (empty: our own)."""
+        from carillon.adapters.sqs.target_queue import ANSWER_SECONDS, MOST_ATTEMPTS
+
+        client = new_client(
+            self._session,
+            "sqs",
+            most_attempts=MOST_ATTEMPTS,
+            answer_seconds=ANSWER_SECONDS,
+            most_connections=self._connections,
+            region=region or None,
+        )
+        self.throttles.watch(client)
+        return client
+
     def database(self, jobs_table: str, control_table: str) -> Database:
         """The two tables."""
         return Database(self.client("dynamodb"), jobs_table, control_table)
@@ -277,4 +294,5 @@ def _policy(settings: TargetSettings) -> TargetPolicy:
         networks=settings.target_networks,
         names=settings.target_names,
         own_hosts=settings.own_hosts,
+        queues=settings.target_queues,
     )

@@ -6,6 +6,11 @@ Needs nothing but the standard library and no framework::
 
     verify(SECRET, request.headers, request.body)   # raises WebhookError; answer 400 then
 
+The same for a message that it has put into an SQS queue::
+
+    verify(SECRET, message["MessageAttributes"], message["Body"])          # as SQS answers (ask for all attributes)
+    verify(SECRET, record["messageAttributes"], record["body"])            # as a Lambda function gets it
+
 The signature covers the message id, the timestamp and the body, not the method, the URL or other headers
 (Standard Webhooks 1.0, scheme v1). A message may come more than once: `webhook-id` is the same each time.
 """
@@ -16,6 +21,7 @@ import re
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 TOLERANCE_SECONDS = 300
 _PREFIX = "whsec_"
@@ -28,35 +34,44 @@ class WebhookError(Exception):
 
 def verify(
     secrets: str | Sequence[str],
-    headers: Mapping[str, str],
-    body: bytes,
+    headers: Mapping[str, Any],
+    body: bytes | str,
     now_seconds: float | None = None,
     tolerance_seconds: float = TOLERANCE_SECONDS,
 ) -> None:
-    """Check the signature of a callback; returning is the proof.
+    """Check the signature of a callback or of a queue's message; returning is the proof.
 
     Args:
         secrets: the signing secret (`whsec_…`), or several while they rotate; any may match.
-        headers: of the request; names are compared without case.
-        body: the raw bytes of the request, empty if it has none. Never parsed and serialised again.
+        headers: of the request, or the attributes of the message as SQS or an event of Lambda gives them; names are
+            compared without case.
+        body: the raw bytes of the request, empty if it has none, or the text of the message. Never parsed and
+            serialised again.
         now_seconds: the present, Unix seconds; the system's clock if not given.
         tolerance_seconds: how far the timestamp may be from the present, either way.
 
     Raises:
         WebhookError: a header is missing or malformed, the timestamp is too far away, or no signature matches.
     """
-    by_name = {name.lower(): value for name, value in headers.items()}
+    by_name = {name.lower(): _text(value) for name, value in headers.items()}
     message_id = _header(by_name, "webhook-id")
     timestamp = _header(by_name, "webhook-timestamp")
     tokens = _header(by_name, "webhook-signature").split(" ")
     _check_time(timestamp, time.time() if now_seconds is None else now_seconds, tolerance_seconds)
-    signed = f"{message_id}.{timestamp}.".encode() + body
+    signed = f"{message_id}.{timestamp}.".encode() + (body.encode() if isinstance(body, str) else body)
     expected = [_signature(secret, signed) for secret in ([secrets] if isinstance(secrets, str) else secrets)]
     if not _any_matches(expected, tokens):
         raise WebhookError("no signature matches")
 
 
-def _header(by_name: Mapping[str, str], name: str) -> str:
+def _text(value: Any) -> str | None:
+    """The text of a header, or of an attribute: `StringValue` in SQS's answers, `stringValue` in Lambda's events."""
+    if isinstance(value, Mapping):
+        value = value.get("StringValue", value.get("stringValue"))
+    return value if isinstance(value, str) else None
+
+
+def _header(by_name: Mapping[str, str | None], name: str) -> str:
     value = by_name.get(name)
     if not value:
         raise WebhookError(f"the header {name} is missing")

@@ -32,11 +32,20 @@ def test_b163_statuses(codes: list[int], verdict: Verdict, error: str | None) ->
     assert {error_code(status(code)) for code in codes} == {error}
 
 
+PERMANENT = {
+    Failure.TARGET_BLOCKED,
+    Failure.CANCELLED,
+    Failure.QUEUE_ACCESS_DENIED,
+    Failure.QUEUE_MISSING,
+    Failure.QUEUE_REFUSED,
+}
+
+
 @pytest.mark.parametrize("failure", Failure)
 def test_b163_failures_without_an_answer(failure: Failure) -> None:
-    """Network trouble passes; a blocked target and a cancelled call do not come right by trying again."""
+    """Network trouble passes; what is blocked, gone or refused, and a cancelled call, no further try mends."""
     outcome = failed(failure, started_ms=0, duration_ms=1)
-    assert classify(outcome) is (P if failure in {Failure.TARGET_BLOCKED, Failure.CANCELLED} else R)
+    assert classify(outcome) is (P if failure in PERMANENT else R)
     assert classify(outcome, retry_on=()) is classify(outcome)
     assert error_code(outcome) == failure.value
 

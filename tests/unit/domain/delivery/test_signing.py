@@ -156,6 +156,22 @@ def test_verify_reads_headers_without_case_and_takes_several_secrets() -> None:
     verify([K1, K2], headers, HELLO, now_seconds=AT + 300)
 
 
+@pytest.mark.parametrize(("value", "kind"), [("StringValue", "DataType"), ("stringValue", "dataType")])
+def test_verify_takes_the_attributes_of_a_message(value: str, kind: str) -> None:
+    """As SQS answers with them, and as an event of Lambda holds them; the body is text there."""
+    attributes = {name: {value: text, kind: "String"} for name, text in _headers(A, AT).items()}
+    verify(K1, attributes, HELLO.decode(), now_seconds=AT)
+    with pytest.raises(WebhookError, match="no signature matches"):
+        verify(K1, attributes, HELLO.decode() + " ", now_seconds=AT)
+
+
+@pytest.mark.parametrize("value", [None, 7, b"v1,x", {}, {"StringValue": None}, {"BinaryValue": b"v1,x"}], ids=repr)
+def test_verify_takes_no_other_value_for_a_header(value: object) -> None:
+    """What is no text is as good as missing."""
+    with pytest.raises(WebhookError, match="webhook-signature is missing"):
+        verify(K1, {**_headers(A, AT), "webhook-signature": value}, HELLO, now_seconds=AT)
+
+
 @pytest.mark.parametrize("secret", ["", "whsec_", "whsec_*"])
 def test_verify_does_not_take_an_empty_secret(secret: str) -> None:
     """An unset variable must not become a key that everybody knows."""

@@ -53,6 +53,7 @@ def new_client(
     answer_seconds: float = 5.0,
     most_connections: int = 10,
     endpoint_url: str | None = None,
+    region: str | None = None,
 ) -> Any:
     """A low-level client of a service.
 
@@ -64,6 +65,7 @@ def new_client(
         answer_seconds: how long one attempt waits for its answer. A transaction in recovery needs a second and more.
         most_connections: kept open; the number of threads that share the client.
         endpoint_url: where the service is, if not in AWS.
+        region: in which region, if not in the process's own.
     """
     config = Config(
         retries={"mode": retries, "total_max_attempts": most_attempts},
@@ -74,7 +76,7 @@ def new_client(
         user_agent=f"carillon/{__version__}",  # botocore's own is put together anew for each request
         parameter_validation=False,  # our requests are built by code under test, and checking them costs a tenth
     )
-    return session.create_client(service, config=config, endpoint_url=endpoint_url)
+    return session.create_client(service, config=config, endpoint_url=endpoint_url, region_name=region)
 
 
 def ask(operation: Callable[..., Any], /, **request: Any) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from carillon.domain.identity import shard_of
 from carillon.domain.job import (
     Definition,
-    HttpTarget,
     Job,
     JobSpec,
     JobState,
     PlanningRules,
     Priority,
     Revision,
+    Target,
 )
 from carillon.domain.planning import fire_time
 from carillon.domain.retry import RetryPolicy
@@ -31,7 +31,7 @@ class NewJob:
     """The wish for a job, every value checked. Times in ms; `payload` as the receiver is to get it."""
 
     schedule: Schedule
-    target: HttpTarget
+    target: Target
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     rules: PlanningRules = field(default_factory=PlanningRules)
     priority: Priority = Priority.NORMAL

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords, facts
 from carillon.domain.admission import RUN_CANCELLED, Contested, Drop, End, Start, Superseded, WaitLonger, judge
-from carillon.domain.callbacks import callback
+from carillon.domain.callbacks import request_of
 from carillon.domain.due import due_time
-from carillon.domain.job import Definition, HttpTarget
+from carillon.domain.job import Definition, Target
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
-from carillon.domain.outcomes import TARGET_GONE, CallRequest, Outcome, Verdict, classify, error_code
+from carillon.domain.outcomes import TARGET_GONE, CallRequest, Outcome, SendRequest, Verdict, classify, error_code
 from carillon.domain.retry import GiveUp, decide_retry
 from carillon.domain.retry_after import parse_retry_after
 from carillon.domain.run import Attempt, Run, RunState, finished_attempt, heartbeat, started, waiting
 from carillon.ports.edges import Ids
 from carillon.ports.errors import UnavailableError, UnreadableItemError
-from carillon.ports.execution import Caller, Delivery
+from carillon.ports.execution import Caller, Delivery, Sender
 from carillon.ports.runs import Refused, Saved
 from carillon.ports.tenancy import DestinationStore, SigningSecrets
 
@@ -58,6 +58,7 @@ class ExecuteRun:
     ids: Ids
     timing: ExecutionTiming
     destinations: DestinationStore
+    sender: Sender
 
     def __call__(self, delivery: Delivery, stop_by_ms: int) -> bool:
         """Handle one message; returns whether it may be deleted.
@@ -156,10 +157,14 @@ class ExecuteRun:
         if run.attempt == 0 and begun.run.lateness_ms is not None:
             self.records.meter.observe_ms("lateness_ms", begun.run.lateness_ms)
         now_ms = self.records.clock.now_ms()
-        request = callback(begun.run, definition.spec, secrets, destinations, now_ms)
+        request = request_of(begun.run, definition.spec, secrets, destinations, now_ms)
         return self._call(begun.run, definition, request, delivery, now_ms)
 
-    def _call(self, run: Run, definition: Definition, request: CallRequest, delivery: Delivery, now_ms: int) -> bool:
+    def _call(
+        self, run: Run, definition: Definition, request: CallRequest | SendRequest, delivery: Delivery, now_ms: int
+    ) -> bool:
+        if isinstance(request, SendRequest):
+            return self._finish(run, definition, self.sender.send(request))
         pulse = _Pulse(run, self, delivery)
         outcome = self.caller.call(
             request,
@@ -227,7 +232,7 @@ def _attempt(run: Run, outcome: Outcome, now_ms: int) -> Attempt:
     )
 
 
-def _pause_gone(records: RunRecords, run: Run, called: HttpTarget) -> None:
+def _pause_gone(records: RunRecords, run: Run, called: Target) -> None:
     """Pause the job of a target that is gone. It is rare, and only then a worker has to know of edits and calendars."""
     from carillon.application.pause_gone import pause_gone  # noqa: PLC0415 - see above
 

@@ -11,7 +11,7 @@ from carillon.application.edit_job import EditJob
 from carillon.application.read_jobs import JobNotFoundError
 from carillon.application.run_records import RunRecords, facts
 from carillon.domain.editing import Edited, JobFinishedError, pause
-from carillon.domain.job import Definition, HttpTarget
+from carillon.domain.job import Definition, HttpTarget, Target
 from carillon.domain.outcomes import TARGET_GONE
 from carillon.domain.revisions import TooManyEditsError
 from carillon.domain.run import Run
@@ -21,10 +21,10 @@ from carillon.ports.errors import UnavailableError, UnreadableItemError
 logger = logging.getLogger("carillon")
 
 
-def pause_gone(records: RunRecords, run: Run, called: HttpTarget) -> None:
+def pause_gone(records: RunRecords, run: Run, called: Target) -> None:
     """Pause the job of a run whose target is gone, unless it has ended or calls another URL by now."""
     edit = EditJob(records.jobs, records.runs, records.retention_ms)
-    change = partial(_pause_caller_of, called.url)
+    change = partial(_pause_caller_of, called)
     try:
         paused = edit(run.tenant, run.key.job_id, records.clock.now_ms(), change)
     except (JobFinishedError, JobNotFoundError):
@@ -39,5 +39,7 @@ def pause_gone(records: RunRecords, run: Run, called: HttpTarget) -> None:
         logger.warning("job paused", extra={"action": "job_paused", **facts(run), "why": TARGET_GONE})
 
 
-def _pause_caller_of(url: str, seen: Definition, at: Moment) -> Edited:
-    return pause(seen, at, reason=TARGET_GONE) if seen.spec.target.url == url else Edited(seen)
+def _pause_caller_of(called: Target, seen: Definition, at: Moment) -> Edited:
+    target = seen.spec.target
+    calls_it = isinstance(target, HttpTarget) and isinstance(called, HttpTarget) and target.url == called.url
+    return pause(seen, at, reason=TARGET_GONE) if calls_it else Edited(seen)

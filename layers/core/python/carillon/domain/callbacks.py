@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from carillon import __version__
 from carillon.domain.destinations import Destinations
 from carillon.domain.instants import format_instant
-from carillon.domain.job import JobSpec
-from carillon.domain.outcomes import CallRequest
+from carillon.domain.job import HttpTarget, JobSpec, QueueTarget
+from carillon.domain.outcomes import CallRequest, SendRequest
 from carillon.domain.run import Run
 from carillon.domain.signing import sign
 
 
-def callback(run: Run, spec: JobSpec, secrets: Sequence[str], destinations: Destinations, now_ms: int) -> CallRequest:
-    """The request of a run's current attempt.
+def request_of(
+    run: Run, spec: JobSpec, secrets: Sequence[str], destinations: Destinations, now_ms: int
+) -> CallRequest | SendRequest:
+    """The request of a run's current attempt, of the kind that the job's target takes.
 
     Args:
         run: the run as started: its attempt number is the fencing token.
@@ -21,19 +23,42 @@ def callback(run: Run, spec: JobSpec, secrets: Sequence[str], destinations: Dest
         destinations: where the tenant lets its jobs call.
         now_ms: the instant of sending, epoch ms: each attempt is signed anew.
     """
-    body = spec.payload
-    headers = [
-        *spec.target.headers,
-        ("User-Agent", f"carillon/{__version__}"),
+    identity = _identity(run, spec, secrets, now_ms)
+    if isinstance(spec.target, QueueTarget):
+        return _message(run, spec, spec.target, identity)
+    return _callback(spec, spec.target, identity, destinations)
+
+
+def _callback(
+    spec: JobSpec, target: HttpTarget, identity: Sequence[tuple[str, str]], destinations: Destinations
+) -> CallRequest:
+    headers = [*target.headers, ("User-Agent", f"carillon/{__version__}"), *identity]
+    if spec.payload is not None and not any(name.lower() == "content-type" for name, _ in target.headers):
+        headers.append(("Content-Type", "application/json"))
+    return CallRequest(target.method, target.url, tuple(headers), spec.payload, destinations)
+
+
+def _message(run: Run, spec: JobSpec, target: QueueTarget, identity: Sequence[tuple[str, str]]) -> SendRequest:
+    """A message. In a FIFO queue the runs of a job keep their order, and an attempt after a lost answer adds none."""
+    return SendRequest(
+        tenant=spec.tenant,
+        queue_url=target.queue_url,
+        attributes=tuple(identity),
+        body=(spec.payload or b"").decode(),
+        group=run.key.job_id,
+        deduplication=run.key.run_id,
+    )
+
+
+def _identity(run: Run, spec: JobSpec, secrets: Sequence[str], now_ms: int) -> list[tuple[str, str]]:
+    """What names and proves an attempt: eight pairs, of the ten that a message may have."""
+    return [
         ("webhook-id", run.key.run_id),
         ("webhook-timestamp", str(now_ms // 1000)),
-        ("webhook-signature", sign(secrets, run.key.run_id, now_ms // 1000, body or b"")),
+        ("webhook-signature", sign(secrets, run.key.run_id, now_ms // 1000, spec.payload or b"")),
         ("Idempotency-Key", run.key.run_id),
         ("Carillon-Job-Id", run.key.job_id),
         ("Carillon-Attempt", str(run.attempt)),
         ("Carillon-Max-Attempts", str(run.spent + spec.retry.max_attempts)),
         ("Carillon-Scheduled-For", format_instant(run.scheduled_for)),
     ]
-    if body is not None and not any(name.lower() == "content-type" for name, _ in spec.target.headers):
-        headers.append(("Content-Type", "application/json"))
-    return CallRequest(spec.target.method, spec.target.url, tuple(headers), body, destinations)

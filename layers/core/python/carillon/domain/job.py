@@ -53,6 +53,9 @@ class MisfirePolicy(StrEnum):
 LONGEST_SHORT_CALL_MS = 60_000
 """Calls that may take longer than this go by the long lane."""
 
+LONGEST_SEND_MS = 15_000
+"""What sending a message to a queue takes at the most."""
+
 MOST_RUNS = 1_000_000
 """To how many runs a job may be limited."""
 
@@ -144,6 +147,26 @@ class HttpTarget:
         return Lane.LONG if self.timeout_ms > LONGEST_SHORT_CALL_MS else Lane.SHORT
 
 
+@dataclass(frozen=True, slots=True)
+class QueueTarget:
+    """A message to an SQS queue."""
+
+    queue_url: str
+
+    @property
+    def timeout_ms(self) -> int:
+        """What a send may take: the queues' client gives up sooner."""
+        return LONGEST_SEND_MS
+
+    @property
+    def lane(self) -> Lane:
+        """Which lane the send takes."""
+        return Lane.SHORT
+
+
+Target = HttpTarget | QueueTarget
+
+
 class RevisionKind(StrEnum):
     """What a change of the schedule was; `replanned`: none, but its zone has other rules since."""
 
@@ -171,7 +194,7 @@ class JobSpec:
 
     job_id: str
     tenant: str
-    target: HttpTarget
+    target: Target
     retry: RetryPolicy
     revisions: tuple[Revision, ...]
     revision: int

@@ -1,4 +1,4 @@
-"""One HTTP attempt: what is sent, what came of it, and what that means for the run."""
+"""One attempt, of a call or of a message to a queue: what is sent, what came of it, and what that means for the run."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -33,10 +33,22 @@ class Failure(StrEnum):
     TIMEOUT = "timeout"
     PROTOCOL_ERROR = "protocol_error"
     RESPONSE_TOO_LARGE = "response_too_large"
+    QUEUE_ACCESS_DENIED = "queue_access_denied"
+    QUEUE_MISSING = "queue_missing"
+    QUEUE_REFUSED = "queue_refused"  # the message: too large for this queue, say
+    QUEUE_UNAVAILABLE = "queue_unavailable"
     CANCELLED = "cancelled"  # by the tenant, while the call was under way
 
 
-_PERMANENT_FAILURES = frozenset({Failure.TARGET_BLOCKED, Failure.CANCELLED})
+_PERMANENT_FAILURES = frozenset(
+    {
+        Failure.TARGET_BLOCKED,
+        Failure.CANCELLED,
+        Failure.QUEUE_ACCESS_DENIED,
+        Failure.QUEUE_MISSING,
+        Failure.QUEUE_REFUSED,
+    }
+)
 
 
 class Verdict(StrEnum):
@@ -66,6 +78,27 @@ class CallRequest:
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     destinations: Destinations = ANYWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class SendRequest:
+    """A message to send to a queue: the attributes are signed over exactly this body.
+
+    Attributes:
+        tenant: whose job it is: to the tenant the queue has to be open.
+        queue_url: as the tenant gave it; it is checked again before it is used.
+        attributes: (name, value) pairs, each a text; at most ten.
+        body: the text of the message, not empty.
+        group: within which a FIFO queue keeps the order.
+        deduplication: by which a FIFO queue knows, for five minutes, what it has had.
+    """
+
+    tenant: str
+    queue_url: str
+    attributes: tuple[tuple[str, str], ...]
+    body: str
+    group: str
+    deduplication: str
 
 
 @dataclass(frozen=True, slots=True)

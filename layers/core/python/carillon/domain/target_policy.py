@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from carillon.domain.destinations import ANYWHERE, Destinations
+from carillon.domain.queues import AllowedQueue
 
 _RESERVED = frozenset(
     {
@@ -38,6 +39,7 @@ class TargetPolicy:
         own_hosts: the stage's own host names; they and everything below them are refused, else jobs could create jobs.
         networks: networks in CIDR form that may be called beside the public ones.
         destinations: where the tenant in question lets its jobs call.
+        queues: the queues that may be sent to, and by whom.
         allow_loopback_http: whether `localhost` and 127.0.0.0/8 literals may be called, by http too.
     """
 
@@ -48,10 +50,15 @@ class TargetPolicy:
     networks: tuple[str, ...] = ()
     allow_loopback_http: bool = False
     destinations: Destinations = ANYWHERE
+    queues: tuple[AllowedQueue, ...] = ()
 
     def narrowed_to(self, destinations: Destinations) -> "TargetPolicy":
         """The policy of the stage for a tenant that has registered destinations."""
         return replace(self, destinations=destinations) if destinations.entries else self
+
+    def for_tenant(self, tenant: str) -> "TargetPolicy":
+        """The policy of the stage with those queues alone that are open to a tenant."""
+        return replace(self, queues=tuple(each for each in self.queues if each.is_open_to(tenant)))
 
     def is_reserved(self, host: str) -> bool:
         """Whether the host (lower-case, no trailing dot) is a reserved name or lies below one."""
@@ -83,6 +90,7 @@ def of_stage(
     networks: Collection[str] = (),
     names: Collection[str] = (),
     own_hosts: Collection[str] = (),
+    queues: Collection[str] = (),
 ) -> TargetPolicy:
     """The policy of a stage, as its operator has set it.
 
@@ -92,6 +100,7 @@ def of_stage(
         networks: networks (CIDR, `may_be_opened`) that may be called beside the public ones.
         names: reserved last parts of host names that may be called all the same, such as `internal`.
         own_hosts: under which host names the stage's own API is reached.
+        queues: which queues may be sent to, and by whom: the texts of `AllowedQueue`.
     """
     base = development() if allow_loopback else HOSTED
     return replace(
@@ -100,6 +109,7 @@ def of_stage(
         networks=(*base.networks, *networks),
         reserved_names=base.reserved_names - frozenset(names),
         own_hosts=frozenset(host.lower().removesuffix(".") for host in own_hosts),
+        queues=tuple(map(AllowedQueue.parse, queues)),
     )
 
 

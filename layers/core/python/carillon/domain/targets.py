@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from ipaddress import AddressValueError, IPv4Address
 
 from carillon.domain.destinations import ANYWHERE
+from carillon.domain.queues import QueueAddress, read_queue_url
 from carillon.domain.target_policy import HOSTED, TargetPolicy, development
 
 __all__ = ["HOSTED", "TargetAddress", "TargetPolicy", "TargetRefused", "development", "parse_target_url"]
@@ -84,6 +85,26 @@ def parse_target_url(url: str, policy: TargetPolicy = HOSTED) -> TargetAddress:
     _check_transport(address, policy)
     if not policy.destinations.admits(address.host):
         raise TargetRefused("not_a_destination", "the host is none of the destinations that the tenant has registered")
+    return address
+
+
+def check_queue_url(url: str, policy: TargetPolicy) -> QueueAddress:
+    """The queue that a target's URL names, if it may be sent to.
+
+    Args:
+        url: the text as the tenant gave it.
+        policy: what the stage allows this tenant (`TargetPolicy.for_tenant`).
+
+    Raises:
+        TargetRefused: the URL is malformed or names a queue that is not open to the tenant.
+    """
+    address = read_queue_url(url, allow_local=policy.allow_loopback_http)
+    if address is None:
+        raise TargetRefused("bad_queue_url", "expected https://sqs.<region>.amazonaws.com/<account>/<name>")
+    if address.is_own:
+        raise TargetRefused("own_queue", "the scheduler does not send to queues of its own")
+    if not any(allowed.queue.is_named_by(address) for allowed in policy.queues):
+        raise TargetRefused("queue_not_allowed", "the queue is none of those that are open to this tenant")
     return address
 
 

@@ -124,7 +124,7 @@ class JobHandlers:
 
     def _policy(self, request: Request) -> TargetPolicy:
         """What the stage and the tenant itself allow."""
-        return self.policy.narrowed_to(self.destinations.of(request.tenant))
+        return self.policy.for_tenant(request.tenant).narrowed_to(self.destinations.of(request.tenant))
 
     def _edited(self, request: Request, edit: Edit, only_revisions: Collection[int] | None) -> Definition:
         return self.edit(request.tenant, request.path_values["job_id"], request.now_ms, edit, only_revisions)

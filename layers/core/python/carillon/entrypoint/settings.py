@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from carillon.domain.queues import may_be_allowed
 from carillon.domain.target_policy import may_be_opened
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ Days = Annotated[int, Between(1, 3650)]
 Ports = Annotated[tuple[str, ...], Listed("ports", re.compile("[1-9][0-9]{0,4}", re.ASCII).fullmatch)]
 Networks = Annotated[tuple[str, ...], Listed("networks without loopback and link-local addresses", may_be_opened)]
 Names = Annotated[tuple[str, ...], Listed("host names", re.compile("[a-z0-9-]+([.][a-z0-9-]+)*", re.ASCII).fullmatch)]
+Queues = Annotated[tuple[str, ...], Listed("<tenant, or a beginning and *>=<ARN of a queue>", may_be_allowed)]
 
 NO_ENTRIES = "none"
 """What a variable says whose list is empty."""
@@ -142,6 +144,9 @@ class TargetSettings:
 
     own_hosts: Names
     """Host names of this stage's own API, which no target may be."""
+
+    target_queues: Queues
+    """The queues that targets may be, and of which tenants: `acme=<ARN>`, `team-*=<ARN>`, `*=<ARN>`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import TypedDict
 from carillon import answers
 from carillon.domain.durations import format_duration
 from carillon.domain.instants import format_instant
-from carillon.domain.job import Definition, HttpTarget, Job, JobState, PlanningRules
+from carillon.domain.job import Definition, Job, JobState, PlanningRules, QueueTarget, Target
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.run import Attempt, Run, SkippedBlock
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, decode
@@ -130,7 +130,9 @@ def _planning(job: Job) -> _Planning:
     }
 
 
-def _target(target: HttpTarget) -> answers.HttpTarget:
+def _target(target: Target) -> answers.HttpTarget | answers.QueueTarget:
+    if isinstance(target, QueueTarget):
+        return {"type": "queue", "queue_url": target.queue_url}
     return {
         "type": "http",
         "url": target.url,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
     from collections.abc import Callable
 
-    from carillon.domain.outcomes import CallRequest, Outcome
+    from carillon.domain.outcomes import CallRequest, Outcome, SendRequest
 
 
 class Delivery(Protocol):
@@ -36,6 +36,14 @@ class Caller(Protocol):
 
         When `beat` returns False the call is broken off and the outcome is the error `cancelled`.
         """
+        ...
+
+
+class Sender(Protocol):
+    """Sends to the queues of tenants. Never raises for what the queue or its owner does."""
+
+    def send(self, request: SendRequest) -> Outcome:
+        """Send one message within a bounded time, `job.LONGEST_SEND_MS`; sent is answered with 200."""
         ...
 
 

@@ -6,7 +6,7 @@ from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Fields, Item, number, packed, raw, size_of, text, texts
 from carillon.adapters.dynamodb.job_items import job_id_of
 from carillon.adapters.dynamodb.writes import key_of
-from carillon.domain.job import HttpTarget, JobSpec, Revision, RevisionKind
+from carillon.domain.job import HttpTarget, JobSpec, QueueTarget, Revision, RevisionKind, Target
 from carillon.domain.retry import Jitter, RetryPolicy
 
 MOST_BYTES = 400 * 1024
@@ -90,7 +90,9 @@ def spec_of(item: Item) -> JobSpec:
     )
 
 
-def _target_fields(target: HttpTarget) -> dict[str, object]:
+def _target_fields(target: Target) -> dict[str, object]:
+    if isinstance(target, QueueTarget):
+        return {"queue_url": target.queue_url}
     return {
         "url": target.url,
         "method": target.method,
@@ -99,7 +101,9 @@ def _target_fields(target: HttpTarget) -> dict[str, object]:
     }
 
 
-def _target(fields: dict[str, Any]) -> HttpTarget:
+def _target(fields: dict[str, Any]) -> Target:
+    if "queue_url" in fields:
+        return QueueTarget(str(fields["queue_url"]))
     return HttpTarget(
         url=str(fields["url"]),
         method=str(fields["method"]),

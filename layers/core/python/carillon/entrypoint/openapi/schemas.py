@@ -154,6 +154,9 @@ def _patched(member: str, schema: Json, schemas: Mapping[str, Json]) -> Json:
     inner = schemas.get(_name(wanted), {})
     if inner.get("properties") and member not in REPLACED_WHOLE:
         wanted = schema_of_patch(_name(wanted), schemas)
+    elif "oneOf" in wanted and member not in REPLACED_WHOLE:
+        # Without its type, which a patch need not name, a patch may be one of several kinds.
+        wanted = {"anyOf": [schema_of_patch(_name(kind), schemas) for kind in wanted["oneOf"]]}
     elif isinstance(values := wanted.get("additionalProperties"), dict):
         wanted |= {"additionalProperties": {"anyOf": [values, {"type": "null"}]}}
     may_be_null = _may_be_null(wanted) or not wanted

@@ -5,7 +5,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from carillon.answers import Form, Instant
 from carillon.domain.cron import LONGEST_EXPRESSION
@@ -27,6 +27,7 @@ from carillon.entrypoint.wire.fields import (
     counting,
     lasting,
     only_built,
+    refused,
     told,
     within,
 )
@@ -39,6 +40,7 @@ LONGEST_BACKOFF_MS = DAY_MS
 LONGEST_LATENESS_MS = 14 * DAY_MS
 
 SCHEDULE_KINDS = ("run_at", "delay", "cron", "every", "after")
+TARGET_KINDS = ("http", "queue")
 
 Zone = Annotated[str, told("of `cron`, default `UTC`; of `run_at`, only for a local time")]
 Gap = Annotated[Literal["shift", "skip"], told("`shift` or `skip`, for times that the clock skips")]
@@ -129,10 +131,16 @@ ScheduleDocument = Annotated[
 ]
 
 
-class TargetDocument(Document):
+def _check_type(kind: object) -> object:
+    if kind not in TARGET_KINDS:
+        raise refused("not_a_choice", f"allowed: {' or '.join(TARGET_KINDS)}")
+    return kind
+
+
+class HttpTargetDocument(Document):
     """What is called."""
 
-    type: Annotated[Literal["http", "queue"], only_built("http", "http"), told("`http`")]
+    type: Annotated[Literal["http"], BeforeValidator(_check_type), told("`http`")]
     url: Annotated[
         str,
         Form(format="uri", minLength=1, maxLength=MOST_URL_CHARACTERS, examples=["https://svc.carillon.dev/hook"]),
@@ -157,7 +165,39 @@ class TargetDocument(Document):
     ] = 15 * SECOND_MS
     completion: Unbuilt = None
     cancel_url: Unbuilt = None
-    queue_url: Unbuilt = None
+
+
+class QueueTargetDocument(Document):
+    """Where a message is sent: a queue on the stage's list."""
+
+    type: Annotated[Literal["queue"], told("`queue`")]
+    queue_url: Annotated[
+        str,
+        Form(format="uri", minLength=1, examples=["https://sqs.eu-west-1.amazonaws.com/111122223333/orders"]),
+        told(
+            "the URL of an SQS queue, standard or FIFO, that [the operator has opened to you]"
+            "(operations.md#queues-of-tenants): `https://sqs.<region>.amazonaws.com/<account>/<name>`"
+        ),
+    ]
+    completion: Unbuilt = None
+
+
+def _kind_of_target(value: Any) -> str | None:
+    """Which of the kinds a target is; None for what is no object. One of no known kind is judged as the usual one."""
+    if not isinstance(value, dict):
+        return None
+    return "queue" if value.get("type") == "queue" else "http"
+
+
+TargetDocument = Annotated[
+    Annotated[HttpTargetDocument, Tag("http")] | Annotated[QueueTargetDocument, Tag("queue")],
+    Discriminator(
+        _kind_of_target,
+        custom_error_type="refused",
+        custom_error_message="{detail}",
+        custom_error_context={"code": "wrong_type", "detail": "must be an object"},
+    ),
+]
 
 
 Backoff = Annotated[Duration, lasting(0, LONGEST_BACKOFF_MS)]

@@ -1,22 +1,24 @@
 """From the document of a job to the wish for it, with everything that is wrong told at once."""
 
+import re
 from collections.abc import Iterator
 from typing import cast
 
 from carillon.application.create_job import NewJob
 from carillon.domain.headers import HeaderProblem, header_problems
-from carillon.domain.job import HttpTarget, PlanningRules
+from carillon.domain.job import HttpTarget, PlanningRules, QueueTarget, Target
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import Schedule, ScheduleError
-from carillon.domain.targets import TargetPolicy, TargetRefused, parse_target_url
+from carillon.domain.targets import TargetPolicy, TargetRefused, check_queue_url, parse_target_url
 from carillon.entrypoint.json_text import JsonObject
 from carillon.entrypoint.problems import FieldError, Refusal, invalid, pointer
-from carillon.entrypoint.wire.documents import JobDocument, RetryDocument, TargetDocument
+from carillon.entrypoint.wire.documents import HttpTargetDocument, JobDocument, QueueTargetDocument, RetryDocument
 from carillon.entrypoint.wire.refusals import error_of_schedule, error_of_target, validated
 from carillon.entrypoint.wire.schedules import AnySchedule, max_runs_of, read_schedule
 
 MOST_PAYLOAD_BYTES = 256 * 1024
 
+_NO_TEXT_OF_QUEUES = re.compile("[\ufffe\uffff]")
 _FORMULA = frozenset({"base", "factor", "max_delay", "jitter"})
 
 
@@ -68,7 +70,7 @@ def read_wish(
         Refusal: something in it is not valid; each error names its field.
     """
     read = schedule or _schedule(document, now_ms)
-    errors = [*_target_errors(document.target, policy), *_retry_errors(document.retry)]
+    errors = [*_target_errors(document.target, payload, policy), *_retry_errors(document.retry)]
     if isinstance(read, FieldError):
         raise invalid([read, *errors])
     if errors:
@@ -110,13 +112,30 @@ def _schedule(document: JobDocument, now_ms: int) -> Schedule | FieldError:
         return error_of_schedule(error)
 
 
-def _target_errors(target: TargetDocument, policy: TargetPolicy) -> Iterator[FieldError]:
+def _target_errors(
+    target: HttpTargetDocument | QueueTargetDocument, payload: bytes | None, policy: TargetPolicy
+) -> Iterator[FieldError]:
+    if isinstance(target, QueueTargetDocument):
+        yield from _queue_errors(target, payload, policy)
+        return
     try:
         parse_target_url(target.url, policy)
     except TargetRefused as error:
         yield error_of_target(error)
     for problem in header_problems(target.headers.items()):
         yield _header_error(problem)
+
+
+def _queue_errors(target: QueueTargetDocument, payload: bytes | None, policy: TargetPolicy) -> Iterator[FieldError]:
+    """SQS takes no message without a body, and no code points that XML has not."""
+    try:
+        check_queue_url(target.queue_url, policy)
+    except TargetRefused as error:
+        yield error_of_target(error, "queue_url")
+    if payload is None:
+        yield FieldError("pointer", "/payload", "required", "a message to a queue has a body")
+    elif _NO_TEXT_OF_QUEUES.search(payload.decode()):
+        yield FieldError("pointer", "/payload", "invalid_value", "queues take no U+FFFE and U+FFFF; escape them")
 
 
 def _header_error(problem: HeaderProblem) -> FieldError:
@@ -133,7 +152,9 @@ def _retry_errors(retry: RetryDocument) -> Iterator[FieldError]:
         )
 
 
-def _target(target: TargetDocument) -> HttpTarget:
+def _target(target: HttpTargetDocument | QueueTargetDocument) -> Target:
+    if isinstance(target, QueueTargetDocument):
+        return QueueTarget(target.queue_url)
     return HttpTarget(target.url, target.method, tuple(target.headers.items()), target.timeout)
 
 

@@ -1,8 +1,8 @@
 """From a merge patch to the wish for the whole job.
 
 The patch is merged into the job as answers show it, and the result has to be a document that could have created the
-job. `schedule` and `retry` are replaced whole, because their members only make sense together; so is the payload, byte
-for byte as it stands in the patch. What the patch does not name stays as it is stored.
+job. `schedule` and `retry` are replaced whole, because their members only make sense together; so is a target by one
+of another type, and the payload, byte for byte as it stands in the patch. What the patch does not name stays as it is.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from carillon.domain.targets import TargetPolicy
 from carillon.entrypoint.json_text import JsonObject
 from carillon.entrypoint.merge_patch import merge_patch
 from carillon.entrypoint.views import view_of_job
-from carillon.entrypoint.wire.documents import JobDocument, TargetDocument
+from carillon.entrypoint.wire.documents import HttpTargetDocument, JobDocument, QueueTargetDocument
 from carillon.entrypoint.wire.jobs import read_payload, read_wish
 from carillon.entrypoint.wire.refusals import validated
 
@@ -52,12 +52,16 @@ def _payload(seen: Definition, sent: JsonObject) -> bytes | None:
 def _merged(seen: Definition, patch: Mapping[str, Any]) -> Members:
     """The document that is wanted; what the patch removes and no job has is in it, to be refused by its name."""
     document = _document_of(seen)
+    target = patch.get("target")
+    if isinstance(target, dict) and target.get("type", document["target"]["type"]) != document["target"]["type"]:
+        del document["target"]
     for name in _REPLACED_WHOLE & patch.keys():
         document.pop(name, None)
     merged: Members = merge_patch(document, patch)
     merged |= _unknown(patch, JobDocument.model_fields)
-    if isinstance(target := patch.get("target"), dict):
-        merged["target"] |= _unknown(target, TargetDocument.model_fields)
+    if isinstance(target, dict):
+        kind = QueueTargetDocument if merged["target"].get("type") == "queue" else HttpTargetDocument
+        merged["target"] |= _unknown(target, kind.model_fields)
     return merged
 
 

@@ -10,7 +10,7 @@ from carillon.domain.instants import parse_instant
 from carillon.domain.schedule_error import ScheduleError
 from carillon.domain.targets import TargetRefused
 from carillon.entrypoint.problems import FieldError, invalid, pointer
-from carillon.entrypoint.wire.documents import SCHEDULE_KINDS
+from carillon.entrypoint.wire.documents import SCHEDULE_KINDS, TARGET_KINDS
 from carillon.entrypoint.wire.fields import Document
 
 SomeDocument = TypeVar("SomeDocument", bound=Document)
@@ -28,6 +28,7 @@ _MEANINGS = {
 }
 _OTHER = ("invalid_value", "this value is not allowed")
 _KEY_MARK = "[key]"
+_KINDS: Mapping[str | int, tuple[str, ...]] = {"schedule": SCHEDULE_KINDS, "target": TARGET_KINDS}
 
 
 def validated(kind: type[SomeDocument], members: Mapping[str, Any]) -> SomeDocument:
@@ -68,9 +69,9 @@ def error_of_schedule(error: ScheduleError) -> FieldError:
     )
 
 
-def error_of_target(error: TargetRefused) -> FieldError:
-    """The error of a URL that may not be called."""
-    return FieldError("pointer", "/target/url", error.code, error.detail)
+def error_of_target(error: TargetRefused, member: str = "url") -> FieldError:
+    """The error of a URL that may not be called or sent to; `member`: which one of the target."""
+    return FieldError("pointer", pointer("target", member), error.code, error.detail)
 
 
 def _meaning(error: ErrorDetails) -> tuple[str, str]:
@@ -83,8 +84,8 @@ def _meaning(error: ErrorDetails) -> tuple[str, str]:
 
 
 def _pointer(steps: Sequence[str | int]) -> str:
-    """Where the error is in what was sent: the validator adds the kind of schedule, and a mark to keys."""
+    """Where the error is in what was sent: the validator adds the kind of schedule or target, and a mark to keys."""
     sent = [step for step in steps if step != _KEY_MARK]
-    if len(sent) > 1 and sent[0] == "schedule" and sent[1] in SCHEDULE_KINDS:
+    if len(sent) > 1 and sent[1] in _KINDS.get(sent[0], ()):
         del sent[1]
     return pointer(*sent)
