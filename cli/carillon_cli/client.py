@@ -42,6 +42,7 @@ JsonObject = dict[str, Any]
 Filters = Mapping[str, str | None]
 
 PAGE_SIZE = 100
+_CREATED = 201
 MOST_EMPTY_PAGES = 1_000
 """How many empty pages in a row a list may have. A filter that matches little has some; without end is a fault."""
 
@@ -90,6 +91,24 @@ class Client:
         headers = {"Content-Type": "application/json"} | _idempotency(idempotency_key)
         may_repeat = repeatable or idempotency_key is not None
         return _json_object(self._transport.send(Request("POST", "/v1/jobs", body, headers, repeatable=may_repeat)))
+
+    def put_job(
+        self, name: str, definition: Mapping[str, Any] | bytes, *, if_match: str | None = None, only_new: bool = False
+    ) -> tuple[JsonObject, bool]:
+        """Let the job of a name be as defined; gives it whole, and whether it is new. A repeat changes nothing.
+
+        Args:
+            name: Unique among the tenant's jobs.
+            definition: The whole job; as bytes it is sent to the letter (numbers keep their digits).
+            if_match: The ETag of the revision that it is meant for (`etag` tells it), if it is to be one.
+            only_new: Whether a job that is there already is to be left alone, and the request refused.
+        """
+        body = definition if isinstance(definition, bytes) else json.dumps(definition, ensure_ascii=False).encode()
+        conditions = ({"If-Match": if_match} if if_match else {}) | ({"If-None-Match": "*"} if only_new else {})
+        headers = {"Content-Type": "application/json", **conditions}
+        path = f"/v1/jobs/by-name/{_segment(name)}"
+        answer = self._transport.send(Request("PUT", path, body, headers, repeatable=not conditions))
+        return _json_object(answer), answer.status == _CREATED
 
     def job(self, job_id: str) -> JsonObject:
         """The job of an id, as it is now."""

@@ -1,4 +1,4 @@
-"""`carillon jobs`: create, list, show, change, pause, resume, trigger, cancel and import jobs."""
+"""`carillon jobs`: create, apply, list, show, change, pause, resume, trigger, cancel and import jobs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,6 +17,7 @@ from carillon_cli.definition import (
     with_options,
 )
 from carillon_cli.importing.command import import_jobs
+from carillon_cli.job_apply import apply
 from carillon_cli.job_output import print_job, schedule_text
 from carillon_cli.job_update import update
 from carillon_cli.listing import list_options, print_page
@@ -28,9 +29,10 @@ _COLUMNS = ("ID", "NAME", "STATE", "SCHEDULE", "NEXT FIRE", "TARGET")
 
 @click.group()
 def jobs() -> None:
-    """Create, list, show, change, pause, resume, trigger, cancel and import jobs."""
+    """Create, apply, list, show, change, pause, resume, trigger, cancel and import jobs."""
 
 
+jobs.add_command(apply)
 jobs.add_command(import_jobs)
 jobs.add_command(update)
 

@@ -13,7 +13,10 @@ COMMANDS = {
     "destinations": ("carillon_cli.destinations:destinations", "List, add and remove the hosts that jobs may call."),
     "dev": ("carillon_cli.dev.command:dev", "Run Carillon on this machine, on a local AWS."),
     "invoke": ("carillon_cli.invoke:invoke", "Run a deployed function with an event from a file."),
-    "jobs": ("carillon_cli.jobs:jobs", "Create, list, show, change, pause, resume, trigger, cancel and import jobs."),
+    "jobs": (
+        "carillon_cli.jobs:jobs",
+        "Create, apply, list, show, change, pause, resume, trigger, cancel and import jobs.",
+    ),
     "keys": ("carillon_cli.keys:keys", "Create, list, rotate and revoke API keys."),
     "preview": ("carillon_cli.preview:preview_command", "Show what a schedule means and when it runs next."),
     "replan": ("carillon_cli.replan:replan", "Plan jobs anew after an update of the zone data, as the operator."),

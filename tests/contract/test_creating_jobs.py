@@ -65,6 +65,17 @@ def test_b142_name_of_a_cancelled_job_is_free(stores: Stores) -> None:
         stores.jobs.create(a_definition(name="nightly"))
 
 
+def test_who_holds_a_name(stores: Stores) -> None:
+    """Nobody at first; then the job that took it, within its tenant; nobody again when that is cancelled."""
+    first = a_definition(name="nightly")
+    assert stores.jobs.holder_of(first.job.tenant, "nightly") is None
+    stores.jobs.create(first)
+    assert stores.jobs.holder_of(first.job.tenant, "nightly") == first.job.id
+    assert stores.jobs.holder_of("umbrella", "nightly") is None
+    stores.jobs.replace(cancelled_now(first), seen_version=1, seen_revision=1, records=())
+    assert stores.jobs.holder_of(first.job.tenant, "nightly") is None
+
+
 def test_name_of_a_job_that_is_gone_is_free(stores: Stores) -> None:
     """A name whose job was removed without freeing it is taken over."""
     first, second = a_definition(name="nightly"), a_definition(name="nightly")

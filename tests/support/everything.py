@@ -22,6 +22,7 @@ UNKNOWN: Mapping[str, str] = {
     "secret_id": f"sec_{UNKNOWN_ULID}",
     "destination_id": "dst_00000000000000000000000000",
     "code": "no_such_code",
+    "name": "no-such-name",
 }
 """Ids of the right form that name nothing, by the names of path values."""
 
@@ -37,7 +38,8 @@ def routing_table() -> tuple[Route[Any], ...]:
 
 ROUTES: Mapping[str, Route[Any]] = {f"{route.method} {route.template}": route for route in routing_table()}
 WITH_KEY = [name for name, route in ROUTES.items() if route.scope is not None]
-WITH_ID = [name for name in WITH_KEY if "{" in name]
+WITH_ID = [name for name in WITH_KEY if "{" in name and "{name}" not in name]
+"""Those of one thing that is the tenant's. A name is in the path too, but every tenant may have a job of it."""
 
 
 def operation_of(name: str) -> Json:
@@ -66,6 +68,9 @@ class Everything:
         }
         self.special: Mapping[str, Callable[[], dict[str, str]]] = {
             "POST /v1/runs/{run_id}/retry": lambda: {"run_id": self.dead_run_id},
+            "PUT /v1/jobs/by-name/{name}": lambda: {
+                "name": self.request("PUT /v1/jobs/by-name/{name}")["body"]["name"]
+            },
         }
 
     @cached_property
@@ -93,7 +98,7 @@ class Everything:
     def request(self, name: str) -> dict[str, Any]:
         """Body and headers of a request, as published."""
         told = operation_of(name)
-        headers = {each["name"]: "*" for each in told["parameters"] if each["name"] == "If-Match"}
+        headers = {each["name"]: "*" for each in told["parameters"] if each["name"] == "If-Match" and each["required"]}
         if "requestBody" not in told:
             return {"headers": headers}
         media_type, content = next(iter(told["requestBody"]["content"].items()))

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from carillon.application.api_keys import MOST_KEYS
-from carillon.domain.job import Revision
+from carillon.domain.job import JobState, Revision
 from carillon.domain.revisions import MOST_REVISIONS
 from carillon.domain.run import RunState
 from carillon.entrypoint.problems import KINDS
 from carillon.ports.errors import UnavailableError
 from support.api import JOB, Reply
-from support.everything import ROUTES, UNKNOWN, Everything, description, operation_of
+from support.everything import NAME, ROUTES, UNKNOWN, Everything, description, operation_of
 
 KEY = {"Idempotency-Key": "7c4a8d09-ca95-4c28"}
 Provoke = Callable[[Everything, str], Reply]
@@ -118,11 +118,19 @@ def of_a_taken_name(everything: Everything, name: str) -> Reply:
     return everything.ask(name, body={**everything.request(name)["body"], "name": "taken"})
 
 
+def of_a_job_that_ended_by_itself(everything: Everything, name: str) -> Reply:
+    """It holds its name still, and would be changed."""
+    everything.api.store_job(everything.job["id"], state=JobState.COMPLETED, next_fire_time=None, scheduled_for=None)
+    return everything.ask(name, ids={"name": NAME}, body={**everything.request(name)["body"], "name": NAME})
+
+
 def of_an_ended_job(everything: Everything, name: str) -> Reply:
     """The job is cancelled; so is the one that the key of a repeated creation has made."""
     if name == "POST /v1/jobs":
         created = everything.ask(name, **with_headers(everything, name, **KEY))
         everything.ids["job_id"] = created.json["id"]
+    if name.startswith("PUT"):
+        return of_a_job_that_ended_by_itself(everything, name)
     assert everything.ask("DELETE /v1/jobs/{job_id}").status == 204
     return everything.ask(name, **with_headers(everything, name, **(KEY if name == "POST /v1/jobs" else {})))
 
@@ -136,6 +144,8 @@ def after_many_edits(everything: Everything, name: str) -> Reply:
     made = [Revision(number, now_ms - 1_000 + number) for number in range(1, MOST_REVISIONS)]
     state.specs[job_id] = replace(spec, revisions=(*made, replace(spec.revisions[-1], generation=MOST_REVISIONS)))
     body = {"schedule": {"cron": "@hourly"}} if name.startswith("PATCH") else everything.request(name)["body"]
+    if name.startswith("PUT"):
+        return everything.ask(name, ids={"name": NAME}, body={**body, "name": NAME})
     return everything.ask(name, body=body)
 
 

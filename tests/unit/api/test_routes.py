@@ -72,7 +72,6 @@ def test_wrong_methods(api: ApiUnderTest, method: str, path: str, allowed: str) 
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("PUT", "/v1/jobs/by-name/nightly"),
         ("POST", "/v1/jobs/batch"),
         ("POST", "/v1/jobs/bulk"),
         ("POST", "/v1/payloads"),

@@ -96,6 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = _serve  # noqa: N815 - http.server's names
     do_POST = _serve  # noqa: N815 - same
+    do_PUT = _serve  # noqa: N815 - same
     do_PATCH = _serve  # noqa: N815 - same
     do_DELETE = _serve  # noqa: N815 - same
 

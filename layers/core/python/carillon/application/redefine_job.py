@@ -5,7 +5,8 @@ from dataclasses import replace
 from carillon.application.create_job import NewJob, nothing_ahead
 from carillon.domain.cron import Cron
 from carillon.domain.editing import Edited, NothingAheadError, change
-from carillon.domain.job import Definition, Job
+from carillon.domain.job import Definition, HttpTarget, Job, Target
+from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import CronSchedule, Every, Schedule, ScheduleError, decode, encode
 from carillon.domain.settling import Moment
 
@@ -39,14 +40,34 @@ def _wanted(seen: Definition, wish: NewJob) -> Definition:
     )
     spec = replace(
         seen.spec,
-        target=wish.target,
-        retry=wish.retry,
+        target=wish.target if not _is_same_target(seen.spec.target, wish.target) else seen.spec.target,
+        retry=wish.retry if not _is_same_retry(seen.spec.retry, wish.retry) else seen.spec.retry,
         name=wish.name,
         labels=wish.labels,
         payload=wish.payload,
         deadline_ms=wish.deadline_ms,
     )
     return Definition(job, spec)
+
+
+def _is_same_target(before: Target, wanted: Target) -> bool:
+    """Whether a call is the same: names of headers have no case, and headers of different names no order."""
+    if not isinstance(before, HttpTarget) or not isinstance(wanted, HttpTarget):
+        return before == wanted
+    return replace(before, headers=_in_order(before)) == replace(wanted, headers=_in_order(wanted))
+
+
+def _in_order(target: HttpTarget) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name.lower(), value) for name, value in target.headers))
+
+
+def _is_same_retry(before: RetryPolicy, wanted: RetryPolicy) -> bool:
+    """Whether retries are the same: the statuses have no order."""
+    return replace(before, retry_on=_statuses(before)) == replace(wanted, retry_on=_statuses(wanted))
+
+
+def _statuses(retry: RetryPolicy) -> tuple[int, ...] | None:
+    return None if retry.retry_on is None else tuple(sorted({*retry.retry_on}))
 
 
 def _as_before(job: Job, wanted: Schedule) -> Schedule:

@@ -144,6 +144,7 @@ def _routes(
         Route("GET", "/v1/jobs/{job_id}", "jobs:read", of_jobs.get_job),
         Route("PATCH", "/v1/jobs/{job_id}", "jobs:write", of_jobs.patch_job),
         Route("DELETE", "/v1/jobs/{job_id}", "jobs:write", of_jobs.cancel_job),
+        Route("PUT", "/v1/jobs/by-name/{name}", "jobs:write", of_jobs.put_job, spans=True),
         Route("POST", "/v1/jobs/{job_id}/pause", "jobs:write", of_jobs.pause_job),
         Route("POST", "/v1/jobs/{job_id}/resume", "jobs:write", of_jobs.resume_job),
         Route("POST", "/v1/jobs/{job_id}/trigger", "jobs:write", of_jobs.trigger_run),

@@ -20,7 +20,7 @@ from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.http_request import Answer, Request, require_json, require_merge_patch
 from carillon.entrypoint.json_text import read_object
 from carillon.entrypoint.pages import answer_page, bad_parameter, choice, read_page, single
-from carillon.entrypoint.preconditions import etag_of, revisions_required, revisions_wanted
+from carillon.entrypoint.preconditions import conditions_of, etag_of, revisions_required, revisions_wanted
 from carillon.entrypoint.problems import Refusal
 from carillon.entrypoint.views import text_of_job, view_of_job, view_of_run
 from carillon.ports.tenancy import DestinationStore
@@ -50,9 +50,7 @@ class JobHandlers:
         require_json(request)
         new = read_job(read_object(request.body, opaque={"payload"}), self._policy(request), request.now_ms)
         create = self.create if request.ids is None else replace(self.create, ids=request.ids)
-        definition = create(request.tenant, new, request.now_ms)
-        location = request.path("v1", "jobs", definition.job.id)
-        return Answer(201, text_of_job(definition), {"Location": location, "ETag": etag_of(definition)})
+        return self._created(request, create(request.tenant, new, request.now_ms))
 
     def recheck_creation(self, request: Request, kept: KeptAnswer) -> None:
         """Whoever repeats a creation must not take a job for planned that has been cancelled since.
@@ -101,6 +99,20 @@ class JobHandlers:
 
         return _shown(self._edited(request, patch, only))
 
+    def put_job(self, request: Request) -> Answer:
+        """PUT /v1/jobs/by-name/{name}."""
+        from carillon.application.put_job import PutJob
+        from carillon.entrypoint.wire.puts import read_put
+
+        require_json(request)
+        name, conditions = request.path_values["name"], conditions_of(request)
+        wish = read_put(read_object(request.body, opaque={"payload"}), name, self._policy(request))
+        put = PutJob(self.edit.jobs, self.create, self.edit)
+        made = put(request.tenant, name, request.now_ms, wish, conditions.check)
+        if not made.is_new:
+            return _shown(made.definition)
+        return self._created(request, made.definition)
+
     def pause_job(self, request: Request) -> Answer:
         """POST /v1/jobs/{job_id}/pause."""
         refuse_options(request)
@@ -121,6 +133,10 @@ class JobHandlers:
         job_id = request.path_values["job_id"]
         run = trigger(request.tenant, job_id, request.now_ms, is_again=request.is_again)
         return Answer(202, json.dumps(view_of_run(run)), {"Location": request.path("v1", "runs", run.key.run_id)})
+
+    def _created(self, request: Request, definition: Definition) -> Answer:
+        location = request.path("v1", "jobs", definition.job.id)
+        return Answer(201, text_of_job(definition), {"Location": location, "ETag": etag_of(definition)})
 
     def _policy(self, request: Request) -> TargetPolicy:
         """What the stage and the tenant itself allow."""

@@ -23,6 +23,7 @@ class Route(Generic[Handle]):
         parameters: the names that the query may hold.
         shows_secret: whether the answer holds what must not be kept.
         recheck: raises what is to be answered instead, if an answer that was kept is not true any more.
+        spans: whether the last value may hold slashes: gateways may decode those that were sent encoded.
     """
 
     method: str
@@ -32,10 +33,13 @@ class Route(Generic[Handle]):
     parameters: frozenset[str] = frozenset()
     shows_secret: bool = False
     recheck: Callable[[Request, KeptAnswer], None] | None = None
+    spans: bool = False
 
     def match(self, segments: tuple[str, ...]) -> Mapping[str, str] | None:
         """The values in a path, or None when the path is another."""
         names = self.template.split("/")[1:]
+        if self.spans and len(segments) > len(names):
+            segments = (*segments[: len(names) - 1], "/".join(segments[len(names) - 1 :]))
         if len(names) != len(segments):
             return None
         values: dict[str, str] = {}
@@ -69,7 +73,6 @@ def not_built() -> tuple[Route[Handle], ...]:
 
 
 _NOT_BUILT = (
-    ("PUT", "/v1/jobs/by-name/{name}", "jobs:write"),
     ("POST", "/v1/jobs/batch", "jobs:write"),
     ("POST", "/v1/jobs/bulk", "jobs:write"),
     ("GET", "/v1/operations/{operation_id}", "jobs:read"),

@@ -111,6 +111,13 @@ class JobStore(Protocol):
         """
         ...
 
+    def holder_of(self, tenant: str, name: str) -> str | None:
+        """The id of the job that took a name last, read with strong consistency, or None when the name is free.
+
+        It may be of a job that is gone meanwhile.
+        """
+        ...
+
     def list_newest(self, tenant: str, limit: int, after: str | None) -> JobPage:
         """A tenant's jobs, newest first, from behind the job `after`, in every state.
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
-from carillon.adapters.dynamodb.attributes import text
+from carillon.adapters.dynamodb.attributes import Fields, text
 from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.dynamodb.writes import ABSENT, Write, delete, key_of, put
 from carillon.domain.job import JobSpec
@@ -15,9 +15,14 @@ _FREE_OR_HELD_BY: Final = f"{ABSENT} OR #{k.JOB_ID} IN (:{k.JOB_ID}, :former)"
 
 @dataclass(frozen=True, slots=True)
 class JobNames:
-    """Writes that take and free names."""
+    """Writes that take and free names, and who holds one."""
 
     database: Database
+
+    def holder(self, tenant: str, name: str) -> str | None:
+        """The job that took a name last, or None when the name is free."""
+        item = self.database.get(self.database.control, key_of(*k.name_key(tenant, name)))
+        return None if item is None else Fields(item).text(k.JOB_ID)
 
     def taking(self, spec: JobSpec, former_holder: str | None) -> list[Write]:
         """The write by which a job takes its name, if it has one: free, its own, or left by its former holder."""

@@ -69,6 +69,10 @@ class DynamoJobStore:
         }
         return _definition(found.get(k.JOB_SK), found.get(k.SPEC_SK))
 
+    def holder_of(self, tenant: str, name: str) -> str | None:
+        """The id of the job that took a name last, or None when the name is free."""
+        return self._names.holder(tenant, name)
+
     def list_newest(self, tenant: str, limit: int, after: str | None) -> JobPage:
         """A tenant's jobs, newest first, from behind the job `after`; damaged ones are left out."""
         found = self._listed(tenant, limit + 1, after)

@@ -49,6 +49,11 @@ class MemoryJobStore:
             raise UnreadableItemError(f"{job_id}: the other half is missing")
         return Definition(job, spec)
 
+    def holder_of(self, tenant: str, name: str) -> str | None:
+        """The id of the job that took a name last, or None when the name is free."""
+        with self._state.lock:
+            return self._state.names.get((tenant, name))
+
     def list_newest(self, tenant: str, limit: int, after: str | None) -> JobPage:
         """A tenant's jobs, newest first, from behind the job `after`."""
         with self._state.lock:

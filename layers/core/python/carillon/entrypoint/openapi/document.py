@@ -117,6 +117,8 @@ def _headers_read(route: Route[Any], operation: Operation) -> Iterable[str]:
         yield "Idempotency-Key"
     if operation.if_match != "ignored":
         yield "If-Match"
+    if operation.if_none_match:
+        yield "If-None-Match"
 
 
 def takes_idempotency_key(route: Route[Any]) -> bool:

@@ -55,6 +55,19 @@ OPERATIONS: Mapping[str, Operation] = {
         Body(JobDocument, {"priority": "high", "labels": {"tier": "1"}}, is_patch=True),
         if_match="required",
     ),
+    "PUT /v1/jobs/by-name/{name}": Operation(
+        "put_job",
+        "jobs",
+        "Create a job, or change the one of this name",
+        {
+            201: Answered("the new job", answers.Job, ("Location", "ETag")),
+            200: Answered("the job of this name, [as it is then](#jobs-by-name)", answers.Job, ("ETag",)),
+        },
+        ("job_finished", "too_many_edits", "not_supported"),
+        Body(JobDocument, _NIGHTLY),
+        if_match="optional",
+        if_none_match=True,
+    ),
     "DELETE /v1/jobs/{job_id}": Operation(
         "cancel_job",
         "jobs",

@@ -58,6 +58,7 @@ class Operation:
         body: None if it takes none.
         parameters: schemas of parameters of the query that mean something else here than in `parameters.QUERY`.
         if_match: whether the header may or must be sent.
+        if_none_match: whether the header may be sent.
         description: what else there is to know.
     """
 
@@ -69,4 +70,5 @@ class Operation:
     body: Body | None = None
     parameters: Mapping[str, Json] = field(default_factory=dict)
     if_match: Literal["ignored", "optional", "required"] = "ignored"
+    if_none_match: bool = False
     description: str = ""

@@ -7,9 +7,17 @@ from carillon.entrypoint.cursors import LONGEST_CURSOR
 from carillon.entrypoint.openapi.operation import Json
 from carillon.entrypoint.pages import DEFAULT_LIMIT, HIGHEST_LIMIT
 from carillon.entrypoint.problems import KINDS
+from carillon.entrypoint.wire.fields import MOST_NAME_CHARACTERS
 
 PATH: Mapping[str, Json] = {
     "job_id": {"type": "string", "examples": ["job_01M8MX0REB67WD2ANKW6N989AG"]},
+    "name": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MOST_NAME_CHARACTERS,
+        "description": "the job's name; slashes in it are sent as %2F",
+        "examples": ["nightly-backup"],
+    },
     "run_id": {"type": "string", "examples": ["job_01M8MX0REB67WD2ANKW6N989AG@20261130T001742107Z"]},
     "key_id": {"type": "string", "examples": ["01M8MX0REB67WD2ANKW6N989AG"]},
     "secret_id": {"type": "string", "examples": ["sec_01K8Z3T6Q2W9Y5N7M4B1V0XCDE"]},
@@ -43,6 +51,10 @@ HEADERS: Mapping[str, Json] = {
     "If-Match": {
         "schema": {"type": "string", "examples": ['"3"', "*"]},
         "description": "the ETag of the revision that you have seen, or * for any",
+    },
+    "If-None-Match": {
+        "schema": {"type": "string", "examples": ["*"]},
+        "description": "* to create only, never to change what is there",
     },
     "X-Request-Id": {
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9._=+/-]{1,128}$"},

@@ -66,7 +66,7 @@ PAGES: Mapping[str, Page] = {
         "Create a new job. With the `Idempotency-Key` of a job that is gone: take a new key.",
     ),
     "revision_mismatch": Page(
-        "`If-Match` names another revision",
+        "`If-Match` names another revision, or there is no job; `If-None-Match`, and there is one",
         "Read the job, decide again whether the change is wanted, and send it with the new `ETag`.",
     ),
     "too_large": Page("a body above 512 KiB, or a payload above 256 KiB", "Send less, or send where it can be read."),
