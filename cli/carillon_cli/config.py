@@ -16,8 +16,8 @@ from typing import Any
 
 import click
 
-from carillon_cli.client import Client
-from carillon_cli.transport import checked_key, checked_url
+from carillon.client import Client
+from carillon.client.transport import checked_key, checked_url
 
 DEFAULT_PROFILE = "default"
 _FLAGS = ("url", "api_key", "profile", "ready_file")

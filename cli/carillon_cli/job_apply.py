@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from carillon_cli.client import ApiProblem, Client
+from carillon.client import ApiProblem, Client
 from carillon_cli.config import Service, uses_service
 from carillon_cli.definition import checked_json, read_text
 from carillon_cli.output import REFUSED, note, one_line, print_json

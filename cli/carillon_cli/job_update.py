@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from carillon_cli.client import etag
+from carillon.client import etag
 from carillon_cli.config import Service, uses_service
 from carillon_cli.definition import (
     SCHEDULE_BOUNDS,

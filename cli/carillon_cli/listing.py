@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from carillon_cli.client import Page
+from carillon.client import Page
 from carillon_cli.output import note, print_json, print_table
 
 DEFAULT_MOST = 50
@@ -28,7 +28,7 @@ def list_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def print_page(
-    page: Page, columns: Sequence[str], row: Callable[[Mapping[str, Any]], Sequence[object]], *, as_json: bool
+    page: Page[Any], columns: Sequence[str], row: Callable[[Mapping[str, Any]], Sequence[object]], *, as_json: bool
 ) -> None:
     """Show a page: for programs as the interface gives it, for people as a table, with a remark when there is more."""
     if as_json:

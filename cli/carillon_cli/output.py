@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from carillon_cli.problems import ApiProblem, BadAnswerError, BadIdError, ClientError, UnreachableError
+from carillon.client import ApiProblem, BadAnswerError, BadIdError, ClientError, UnreachableError
 
 REFUSED = 1
 NOT_REACHABLE = 3

@@ -4,8 +4,8 @@ import threading
 import time
 
 from carillon.adapters.dynamodb import keys as k
+from carillon.client import ApiProblem, Client
 from carillon.domain.run import RunState
-from carillon_cli.client import ApiProblem, Client
 
 from .history import CATCHING_UP, RESUMES
 from .stage import Stage

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from carillon_cli.client import ApiProblem, Client, ClientError
+from carillon.client import ApiProblem, Client, ClientError
 from tests.simulation.history import EditKind
 
 from .history import CATCHING_UP, RESUMES

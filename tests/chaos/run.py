@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from carillon.adapters.dynamodb import keys as k
-from carillon_cli.client import Client
+from carillon.client import Client
 from carillon_cli.dev.command import stop_signals
 from carillon_cli.dev.receiver import Receiver
 from tests.simulation.checker import violations

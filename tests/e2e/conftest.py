@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from carillon_cli.client import Client
+from carillon.client import Client
 from carillon_cli.dev.receiver import Receiver
 from e2e.dev_stack import READY_SECONDS, DevStack
 

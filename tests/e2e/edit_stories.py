@@ -6,7 +6,7 @@ Each story asserts what it claims and gives the history that proves it.
 from datetime import datetime, timedelta
 from typing import Literal
 
-from carillon_cli.client import etag
+from carillon.client import etag
 
 from .histories import SETTLE_SECONDS, History, Stage, assert_called_back, grid, history, instant, settled, succeeded
 from .live import ended_runs, eventually, job, wait_until

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from carillon_cli.client import Client
+from carillon.client import Client
 from carillon_cli.dev.receiver import Receiver
 
 from .dev_stack import READY_SECONDS, DevStack

@@ -9,7 +9,7 @@ from typing import Any
 from botocore.config import Config
 from botocore.session import get_session
 
-from carillon_cli.client import Client
+from carillon.client import Client
 from carillon_cli.dev.project import REGION
 from carillon_cli.dev.receiver import Call
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from carillon_cli.client import Client
+from carillon.client import Client
 from e2e.dev_stack import DevStack
 from e2e.live import Json, aws_client
 from support.api import Reply, assert_refused, job

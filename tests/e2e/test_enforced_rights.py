@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ClientError
 
-from carillon_cli.client import Client
+from carillon.client import Client
 from carillon_cli.dev.receiver import Answer, Receiver
 from e2e.dev_stack import READY_SECONDS, DevStack
 from e2e.live import aws_client, checked, ended_runs, job

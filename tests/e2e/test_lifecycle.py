@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from carillon_cli.client import Client
+from carillon.client import Client
 from carillon_cli.dev.receiver import Answer, Call, Receiver
 from e2e.dev_stack import READY_SECONDS, DevStack
 from e2e.live import Json, checked, ended_runs, eventually, job

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from carillon_cli.client import Client
+from carillon.client import Client
 from carillon_cli.dev.ports import is_free
 from carillon_cli.dev.receiver import Receiver
 from e2e.dev_stack import READY_SECONDS

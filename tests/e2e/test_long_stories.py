@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from cronsim import CronSim
 
-from carillon_cli.client import Client
+from carillon.client import Client
 from carillon_cli.dev.receiver import Answer, Receiver
 from e2e.dev_stack import READY_SECONDS, DevStack
 from e2e.live import Json, checked, ended_runs, eventually, job

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from carillon.client import ApiProblem, Client
 from carillon.receiver import verify
-from carillon_cli.client import ApiProblem, Client
 from e2e.dev_stack import READY_SECONDS, DevStack
 from e2e.live import Json, aws_client, ended_runs, eventually
 

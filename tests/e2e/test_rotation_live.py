@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from carillon_cli.client import Client
+from carillon.client import Client
 from carillon_cli.dev.receiver import Call, Receiver
 from tests.e2e.dev_stack import READY_SECONDS, DevStack
 from tests.e2e.live import eventually, job

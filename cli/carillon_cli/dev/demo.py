@@ -1,13 +1,14 @@
 """`carillon demo`: a stack, a receiver, and two jobs whose callbacks are shown as they come."""
 
 import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 import click
 
-from carillon_cli.client import Client, ClientError
+from carillon.client import Client, ClientError
 from carillon_cli.dev.command import options_of, stack_options, with_stack
 from carillon_cli.dev.progress import welcome
 from carillon_cli.dev.receiver import Call, Receiver
@@ -61,7 +62,7 @@ def _line(call: Call) -> str:
     return f"  {came}  {call.path:<18}  {call.late_ms:>5} ms late  {verdict}  {call.run_id}"
 
 
-def _cancel(client: Client, jobs: list[dict[str, Any]]) -> None:
+def _cancel(client: Client, jobs: Sequence[Mapping[str, Any]]) -> None:
     """Leave nothing that would call a receiver that has gone."""
     for job in jobs:
         with suppress(ClientError):

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from carillon_cli.client import Client
+from carillon.client import Client
 from carillon_cli.dev.command import options_of, stack_options, with_stack
 from carillon_cli.dev.errors import REFUSED, DevError, Interrupted
 from carillon_cli.dev.receiver import Call, Receiver

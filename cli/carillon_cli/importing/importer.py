@@ -7,7 +7,7 @@ from enum import StrEnum
 from threading import Event
 from typing import Any
 
-from carillon_cli.client import ApiProblem, Client, ClientError
+from carillon.client import ApiProblem, Client, ClientError
 from carillon_cli.importing.comparison import differences
 from carillon_cli.importing.rows import BadLine, Row
 
@@ -71,7 +71,7 @@ class Importer:
     def _create(self, row: Row) -> Result:
         definition = definition_of(row, self.settings)
         try:
-            job = self.client.create_job(definition, repeatable=True)
+            job = self.client.create_job(definition)
         except ApiProblem as problem:
             if problem.status in _STOPPING:
                 raise

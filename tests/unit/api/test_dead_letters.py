@@ -88,6 +88,12 @@ def test_a_cursor_of_another_filter_is_refused(api: ApiUnderTest) -> None:
     assert_refused(api.call("POST", REDRIVE, {"filter": {}, "cursor": cursor}), 400, {("cursor", "bad_cursor")})
 
 
+@pytest.mark.parametrize("cursor", ["", "x", "garbage"])
+def test_a_cursor_that_is_none_is_refused(api: ApiUnderTest, cursor: str) -> None:
+    """An empty one too: a redrive does not begin anew, or fail, because of it."""
+    assert_refused(api.call("POST", REDRIVE, {"filter": {}, "cursor": cursor}), 400, {("cursor", "bad_cursor")})
+
+
 def test_a_waiting_run_is_cancelled(api: ApiUnderTest) -> None:
     """200 with the run, also a second time; what has ended otherwise gets 409."""
     job_id = api.create()["id"]

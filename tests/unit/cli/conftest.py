@@ -1,13 +1,9 @@
-"""The real API over memory adapters on a loopback port, and a way to run commands against it."""
+"""The real API on a loopback port, the part of AWS that commands ask, and a way to run commands against them."""
 
-import json
 from base64 import b64encode
-from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -15,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from carillon_cli.main import main
-from support.api import ApiUnderTest, Reply, event_of
+from support.loopback import Script, Service, running_service, serving
 
 VARIABLES = (
     "CARILLON_URL",
@@ -25,83 +21,6 @@ VARIABLES = (
     "AWS_ENDPOINT_URL",
     "AWS_PROFILE",
 )
-JSON = {"content-type": "application/json"}
-
-
-@dataclass
-class Service:
-    """The API behind HTTP.
-
-    `script` holds what is to happen to the next requests, one entry each: a `Reply` is given instead of the API's, a
-    callable makes one, None hangs up, and `PASS` lets the API answer.
-    """
-
-    url: str = ""
-    api: ApiUnderTest = field(default_factory=ApiUnderTest)
-    bodies: list[bytes] = field(default_factory=list)
-    script: deque[Any] = field(default_factory=deque)
-    lock: Lock = field(default_factory=Lock)
-
-    @property
-    def jobs(self) -> dict[str, dict[str, Any]]:
-        """All jobs as the API shows them one by one, by id, oldest first."""
-        stored = self.api.world.jobs.list_newest("acme", 10_000, None).definitions
-        ids = sorted(definition.job.id for definition in stored)
-        return {job_id: self.api.call("GET", f"/v1/jobs/{job_id}").json for job_id in ids}
-
-    def answer(self, event: dict[str, Any], body: bytes) -> Reply | None:
-        """What happens to a request; None stands for hanging up."""
-        with self.lock:
-            self.bodies.append(body)
-            step = self.script.popleft() if self.script else PASS
-            if callable(step):
-                step = step()
-            return self.api.reply_to(event) if step is PASS else step
-
-
-PASS = object()
-
-
-def reply(status: int, value: Any, **headers: str) -> Reply:
-    """An answer to put into a script: JSON, or a text as it is."""
-    text = value if isinstance(value, str) else json.dumps(value)
-    return Reply(status, JSON | {name.replace("_", "-"): value for name, value in headers.items()}, text)
-
-
-def problem(status: int, code: str, **headers: str) -> Reply:
-    """A refusal to put into a script."""
-    members = {"type": "about:blank", "title": code, "status": status, "detail": code, "code": code}
-    return reply(status, members | {"request_id": "req-1"}, **headers)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # one packet an answer
-    service: Service
-
-    def _serve(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        path, _, query = self.path.partition("?")
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        answer = self.service.answer(event_of(self.command, path, query, headers, body or None), body)
-        if answer is None:
-            self.close_connection = True
-            return
-        content = answer.text.encode()
-        self.send_response(answer.status)
-        for name, value in {**answer.headers, "content-length": str(len(content))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    do_GET = _serve  # noqa: N815 - http.server's names
-    do_POST = _serve  # noqa: N815 - same
-    do_PUT = _serve  # noqa: N815 - same
-    do_PATCH = _serve  # noqa: N815 - same
-    do_DELETE = _serve  # noqa: N815 - same
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
 
 @dataclass
@@ -152,23 +71,10 @@ class _AwsHandler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@contextmanager
-def serving(handler: type[BaseHTTPRequestHandler], **members: Any) -> Iterator[str]:
-    """A server on a loopback port of its own; gives its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (handler,), members))
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join(10)
-    server.server_close()
-
-
 @pytest.fixture
 def service() -> Iterator[Service]:
     """The service, on a loopback port of its own."""
-    known = Service()
-    with serving(_Handler, service=known) as known.url:
+    with running_service() as known:
         yield known
 
 
@@ -201,7 +107,7 @@ def carillon(no_settings: pytest.MonkeyPatch, service: Service, key: str) -> Cal
     """Runs the command line with the service and its key in the environment, without real pauses."""
     no_settings.setenv("CARILLON_URL", service.url)
     no_settings.setenv("CARILLON_API_KEY", key)
-    no_settings.setattr("carillon_cli.transport.time.sleep", lambda _seconds: None)
+    no_settings.setattr("carillon.client.transport.time.sleep", lambda _seconds: None)
 
     def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
         result = CliRunner().invoke(main, arguments, input=stdin)
@@ -209,15 +115,6 @@ def carillon(no_settings: pytest.MonkeyPatch, service: Service, key: str) -> Cal
         return result
 
     return run
-
-
-class Script:
-    """How to write a service's script."""
-
-    reply = staticmethod(reply)
-    problem = staticmethod(problem)
-    hang_up = None
-    PASS = PASS
 
 
 @pytest.fixture

@@ -99,13 +99,22 @@ def test_b265_an_action_on_an_ended_job_is_refused(carillon: Run, service: Any, 
     assert not service.api.world.state.runs[job_id]
 
 
-def test_b265_a_trigger_is_not_repeated(carillon: Run, service: Any, script: Any) -> None:
-    """B265: when no answer comes, the code is 3, and the job was not run once more by trying again."""
+def test_b265_a_trigger_runs_once(carillon: Run, service: Any, script: Any) -> None:
+    """B265: when the answer is lost the command asks again under the same key, and the job has run once by it."""
     job_id = json.loads(carillon(*CREATE, "--json").stdout)["id"]
-    service.script.append(script.hang_up)
+    service.script.append(script.LOST)
     asked = len(service.bodies)
+    assert carillon("jobs", "trigger", job_id).exit_code == 0
+    assert len(service.bodies) == asked + 2
+    assert len(service.api.world.state.runs[job_id]) == 1
+
+
+def test_b265_a_trigger_that_is_never_answered_is_3(carillon: Run, service: Any, script: Any) -> None:
+    """B265: however often it was tried, the code is 3, and the job has run once at the most."""
+    job_id = json.loads(carillon(*CREATE, "--json").stdout)["id"]
+    service.script += [script.LOST] * 10
     assert carillon("jobs", "trigger", job_id).exit_code == 3
-    assert len(service.bodies) == asked + 1
+    assert len(service.api.world.state.runs[job_id]) == 1
 
 
 @pytest.mark.parametrize("extra", [(), ("--json",)])
@@ -144,7 +153,7 @@ def test_a_bug_is_one_line_too(carillon: Run, monkeypatch: pytest.MonkeyPatch, k
     def broken(*_: object) -> None:
         raise RuntimeError(f"no luck\nwith {key}")
 
-    monkeypatch.setattr("carillon_cli.client.Client.job", broken)
+    monkeypatch.setattr("carillon.client.Client.job", broken)
     result = carillon("jobs", "get", UNKNOWN)
     assert result.exit_code == 1
     assert one_line(result).startswith("carillon: unexpected RuntimeError: no luck with crl_test_…")

@@ -15,14 +15,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from carillon import client
+from carillon.client import Client
+from carillon.client.problems import problem_from
 from carillon.domain.messages import WorkMessage
 from carillon.domain.signing import sign
 from carillon.domain.target_policy import development, of_stage
 from carillon.entrypoint.wire.documents import SCHEDULE_KINDS
-from carillon_cli.client import Client
 from carillon_cli.main import main
 from support.api import JOB, ApiUnderTest, Json
-from tests.unit.docs.pages import NAMES, PAGES, Page, page
+from support.loopback import running_service
+from tests.unit.docs.pages import NAMES, PAGES, Page, page, spans_of
 
 SECRET = "whsec_" + b64encode(bytes(range(32))).decode()
 OPEN_QUEUE = "*=arn:aws:sqs:eu-west-1:111122223333:orders"
@@ -275,3 +278,29 @@ def test_the_check_tells_what_is_genuine(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_pages_have_examples() -> None:
     """There is something to check."""
     assert min(len(job_documents()), len(schedules()), len(creations())) > 3
+
+
+# -------------------------------------------------------------------------------------------------------------- client
+
+
+def test_the_client_is_as_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first example of the client's page works against the real interface, on a loopback port."""
+    with running_service() as service:
+        (block, *_) = page("docs/client.md").blocks_in("python")
+        code = re.sub(r'Client\("https:[^"]+", "[^"]+"\)', f'Client("{service.url}", "{service.api.key}")', block.text)
+        exec(compile(code, "docs/client.md", "exec"), {})  # noqa: S102 - an example of our own
+        assert [job["name"] for job in service.jobs.values()] == ["nightly-backup"]
+    assert capsys.readouterr().out == ""
+
+
+def test_the_errors_of_the_client_are_listed() -> None:
+    """Each class that a call may raise stands in a table, with the statuses that it is made of, and no other does."""
+    tables = page("docs/client.md").tables("Failures")
+    listed = {name for table in tables for row in table for name in spans_of(row[0])}
+    assert listed == {name for name in client.__all__ if name.endswith(("Error", "Problem"))} - {
+        "ClientError",
+        "FieldError",
+    }
+    for row in tables[1]:
+        for status in re.findall(r"\d{3}", row[1]):
+            assert type(problem_from(int(status), b"")).__name__ == spans_of(row[0])[0]

@@ -33,8 +33,14 @@ def one_of(words: type[StrEnum] | tuple[str, ...]) -> Form:
     return Form(enum=[str(word) for word in words])
 
 
+DURATION_PATTERN = (
+    "^P(?=[0-9T])([0-9]{1,12}W)?([0-9]{1,12}D)?"
+    r"(T(?=[0-9])([0-9]{1,12}H)?([0-9]{1,12}M)?([0-9]{1,12}(\.[0-9]{1,3})?S)?)?$"
+)
+"""What we read and show. The format `duration` of JSON Schema knows neither fractions nor weeks beside days."""
+
 Instant = Annotated[str, Form(format="date-time", examples=["2030-01-01T00:00:00.000Z"])]
-Duration = Annotated[str, Form(format="duration", examples=["PT15S"])]
+Duration = Annotated[str, Form(pattern=DURATION_PATTERN, examples=["PT15S"])]
 JobId = Annotated[str, Form(pattern="^job_[0-9A-HJKMNP-TV-Z]{26}$", examples=["job_01M8MX0REB67WD2ANKW6N989AG"])]
 RunId = Annotated[
     str,

@@ -58,7 +58,9 @@ class DeadLetterHandlers:
         require_json(request)
         wish = read_redrive(read_object(request.body))
         listing = f"redrive {wish.wanted}"
-        after = wish.cursor and self.cursors.open(wish.cursor, request.tenant, listing, request.now_ms)
+        after = None
+        if wish.cursor is not None:
+            after = self.cursors.open(wish.cursor, request.tenant, listing, request.now_ms)
         made = self.redrive_many(request.tenant, wish.wanted, request.now_ms, dry_run=wish.dry_run, after=after)
         cursor = made.position and self.cursors.seal(request.tenant, listing, made.position, request.now_ms)
         shown: answers.Redriven = {

@@ -45,7 +45,7 @@ QUERY: Mapping[str, Json] = {
 
 HEADERS: Mapping[str, Json] = {
     "Idempotency-Key": {
-        "schema": {"type": "string", "pattern": "^[!-~]{1,255}$", "examples": ["6f0c2f3e-9e1d-4b7a"]},
+        "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
         "description": "the same when you repeat a request: it is carried out once",
     },
     "If-Match": {

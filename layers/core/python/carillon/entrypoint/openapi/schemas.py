@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core.core_schema import WithDefaultSchema
 
-from carillon.answers import Form
+from carillon.answers import DURATION_PATTERN, Form
 from carillon.domain.durations import format_duration
 from carillon.entrypoint.openapi.operation import Json
 from carillon.entrypoint.wire.fields import UNBUILT, Document
@@ -34,7 +34,7 @@ class _Quiet(GenerateJsonSchema):
         made = super().default_schema(schema)
         if isinstance(made.get("default"), dict):
             del made["default"]
-        elif made.get("format") == "duration" and isinstance(made.get("default"), int):
+        elif made.get("pattern") == DURATION_PATTERN and isinstance(made.get("default"), int):
             made["default"] = format_duration(made["default"])
         elif made.get("default", "") in (None, "") and not _may_be_null(made):
             made.pop("default", None)
@@ -53,13 +53,15 @@ def schemas_of_models(models: Iterable[type[Document]]) -> dict[str, Json]:
 
 
 def schema_of_patch(name: str, schemas: Mapping[str, Json]) -> Json:
-    """The schema of a merge patch (RFC 7396) of a document: any member may be missing, or null.
+    """The schema of a merge patch (RFC 7396) of a document: any member may be missing, or null if it may be removed.
 
     Objects that are merged are patches as well: those with members of their own that the document names directly, but
     for those that are replaced whole.
     """
     document = schemas[name]
     members = {member: _patched(member, schema, schemas) for member, schema in document["properties"].items()}
+    for member in members.keys() - {*document.get("required", ())}:
+        members[member] = _or_null(members[member])
     return {"type": "object", "additionalProperties": False, "properties": members}
 
 
@@ -149,16 +151,26 @@ REPLACED_WHOLE = ("schedule", "retry", "payload")
 
 
 def _patched(member: str, schema: Json, schemas: Mapping[str, Json]) -> Json:
-    """The schema of a member in a patch; `default` does not apply there."""
-    wanted = {key: value for key, value in schema.items() if key not in ("default", "description")}
+    """The schema of a member in a patch. A default does not apply there, but it is a good example."""
+    wanted = {key: value for key, value in schema.items() if key != "default"}
+    if schema.get("default") is not None:
+        wanted["examples"] = [schema["default"]]
     inner = schemas.get(_name(wanted), {})
     if inner.get("properties") and member not in REPLACED_WHOLE:
-        wanted = schema_of_patch(_name(wanted), schemas)
-    elif "oneOf" in wanted and member not in REPLACED_WHOLE:
+        return schema_of_patch(_name(wanted), schemas)
+    if "oneOf" in wanted and member not in REPLACED_WHOLE:
         # Without its type, which a patch need not name, a patch may be one of several kinds.
-        wanted = {"anyOf": [schema_of_patch(_name(kind), schemas) for kind in wanted["oneOf"]]}
-    elif isinstance(values := wanted.get("additionalProperties"), dict):
-        wanted |= {"additionalProperties": {"anyOf": [values, {"type": "null"}]}}
-    may_be_null = _may_be_null(wanted) or not wanted
-    described = {"description": schema["description"]} if "description" in schema else {}
-    return described | (wanted if may_be_null else {"anyOf": [wanted, {"type": "null"}]})
+        kinds = [schema_of_patch(_name(kind), schemas) for kind in wanted.pop("oneOf")]
+        return wanted | {"anyOf": kinds}
+    if isinstance(values := wanted.get("additionalProperties"), dict):
+        wanted |= {"additionalProperties": _or_null(values)}
+    return wanted
+
+
+def _or_null(schema: Json) -> Json:
+    """A schema that lets a null pass as well."""
+    if _may_be_null(schema) or not schema.keys() - {"description"}:
+        return schema
+    annotations = {key: schema[key] for key in ("description", "examples") if key in schema}
+    rest = {key: value for key, value in schema.items() if key not in annotations}
+    return annotations | {"anyOf": [rest, {"type": "null"}]}

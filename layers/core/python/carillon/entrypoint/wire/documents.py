@@ -5,7 +5,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from carillon.answers import Form, Instant
 from carillon.domain.cron import LONGEST_EXPRESSION
@@ -38,6 +38,9 @@ MOST_RETRY_STATUSES = 100
 LONGEST_TIMEOUT_MS = 14 * 60 * SECOND_MS
 LONGEST_BACKOFF_MS = DAY_MS
 LONGEST_LATENESS_MS = 14 * DAY_MS
+
+FORMULA = ("base", "factor", "jitter", "max_delay")
+"""Members of a retry that have no meaning beside a list of delays."""
 
 SCHEDULE_KINDS = ("run_at", "delay", "cron", "every", "after")
 TARGET_KINDS = ("http", "queue")
@@ -206,6 +209,10 @@ Status = Annotated[int, within(300, 599)]
 
 class RetryDocument(Document):
     """How often and how far apart a run is tried: by a formula, or by a list of delays."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"dependentSchemas": {"delays": {"properties": dict.fromkeys(FORMULA, False)}}}
+    )
 
     max_attempts: Annotated[int, within(1, MOST_ATTEMPTS), told("1 to 100, the first included")] = 5
     base: Annotated[Backoff, told("up to `P1D`")] = SECOND_MS

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchem
 from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core.core_schema import no_info_after_validator_function
 
-from carillon.answers import Form
+from carillon.answers import DURATION_PATTERN, Form
 from carillon.domain.durations import format_duration, parse_duration
 from carillon.domain.job import MisfirePolicy, Priority
 from carillon.domain.retry import Jitter
@@ -28,11 +28,6 @@ _LABEL_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}", re.ASCII)
 
 UNBUILT = "x-unbuilt"
 """Marks the schema of a field that is not built yet: it is left out of what is published."""
-
-_SCHEMA_OF_DURATION = (
-    "^P(?=[0-9T])([0-9]{1,12}W)?([0-9]{1,12}D)?"
-    r"(T(?=[0-9])([0-9]{1,12}H)?([0-9]{1,12}M)?([0-9]{1,12}(\.[0-9]{1,3})?S)?)?$"
-)
 
 Value = TypeVar("Value")
 Number = TypeVar("Number", int, float)
@@ -163,11 +158,11 @@ Unbuilt = Annotated[Any, BeforeValidator(_refuse_unbuilt), Form(**{UNBUILT: True
 Duration = Annotated[
     int,
     BeforeValidator(_read_duration, json_schema_input_type=str),
-    Form(format="duration", pattern=_SCHEMA_OF_DURATION, examples=["PT15S"]),
+    Form(pattern=DURATION_PATTERN, examples=["PT15S"]),
 ]
 """An ISO 8601 duration, read into ms."""
 
-Name = Annotated[str, Rule(_check_name, {"minLength": 1, "maxLength": MOST_NAME_CHARACTERS})]
+Name = Annotated[str, Rule(_check_name, {"minLength": 1, "maxLength": MOST_NAME_CHARACTERS, "pattern": r"^\S(.*\S)?$"})]
 LabelValue = Annotated[str, Rule(_check_label_value, {"maxLength": MOST_LABEL_VALUE_CHARACTERS})]
 Labels = Annotated[
     dict[str, LabelValue],

@@ -12,14 +12,19 @@ from carillon.domain.schedule import Schedule, ScheduleError
 from carillon.domain.targets import TargetPolicy, TargetRefused, check_queue_url, parse_target_url
 from carillon.entrypoint.json_text import JsonObject
 from carillon.entrypoint.problems import FieldError, Refusal, invalid, pointer
-from carillon.entrypoint.wire.documents import HttpTargetDocument, JobDocument, QueueTargetDocument, RetryDocument
+from carillon.entrypoint.wire.documents import (
+    FORMULA,
+    HttpTargetDocument,
+    JobDocument,
+    QueueTargetDocument,
+    RetryDocument,
+)
 from carillon.entrypoint.wire.refusals import error_of_schedule, error_of_target, validated
 from carillon.entrypoint.wire.schedules import AnySchedule, max_runs_of, read_schedule
 
 MOST_PAYLOAD_BYTES = 256 * 1024
 
 _NO_TEXT_OF_QUEUES = re.compile("[\ufffe\uffff]")
-_FORMULA = frozenset({"base", "factor", "max_delay", "jitter"})
 
 
 def read_job(sent: JsonObject, policy: TargetPolicy, now_ms: int) -> NewJob:
@@ -146,7 +151,7 @@ def _header_error(problem: HeaderProblem) -> FieldError:
 def _retry_errors(retry: RetryDocument) -> Iterator[FieldError]:
     if not retry.delays:
         return
-    for field in sorted(retry.model_fields_set & _FORMULA):
+    for field in sorted(retry.model_fields_set & {*FORMULA}):
         yield FieldError(
             "pointer", pointer("retry", field), "conflicting_fields", "stands for the formula, and delays replace it"
         )

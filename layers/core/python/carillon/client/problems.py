@@ -1,4 +1,4 @@
-"""What can go wrong between a client and the service."""
+"""What can go wrong between a client and the service: every failure of a call is a `ClientError`."""
 
 import json
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class FieldError:
 
 
 class ApiProblem(ClientError):  # noqa: N818 - RFC 9457 calls it a problem
-    """The service refused the request (RFC 9457).
+    """The service refused the request (RFC 9457). The classes below are the kinds by status, `code` says which exactly.
 
     Attributes:
         status: The HTTP status.
@@ -66,13 +66,58 @@ class ApiProblem(ClientError):  # noqa: N818 - RFC 9457 calls it a problem
         return f"{reason} ({self.status} {self.code})"
 
 
+class InvalidError(ApiProblem):
+    """400, 405, 413, 415, 422, 428: the request itself is wrong, see `errors`; it will be refused again."""
+
+
+class UnauthenticatedError(ApiProblem):
+    """401: the key is missing, wrong, expired or revoked."""
+
+
+class ForbiddenError(ApiProblem):
+    """403: the key lacks the scope that `detail` names."""
+
+
+class NotFoundError(ApiProblem):
+    """404: there is no such thing for this key."""
+
+
+class ConflictError(ApiProblem):
+    """409: the state does not allow it, or a name is taken (then `members["job_id"]` says by which job)."""
+
+
+class RevisionMismatchError(ApiProblem):
+    """412: the job has been changed since: read it again."""
+
+
+class RateLimitedError(ApiProblem):
+    """429: too much of it; `retry_after_ms` says for how long."""
+
+
+class ServiceError(ApiProblem):
+    """500 and above: the service failed. The request may or may not have been carried out."""
+
+
+_BY_STATUS: Mapping[int, type[ApiProblem]] = {
+    **dict.fromkeys((400, 405, 413, 415, 422, 428), InvalidError),
+    401: UnauthenticatedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    409: ConflictError,
+    412: RevisionMismatchError,
+    429: RateLimitedError,
+}
+_SERVER_ERRORS = 500
+
+
 def problem_from(status: int, body: bytes, retry_after_ms: int | None = None) -> ApiProblem:
     """The problem in a refusal's body; a body that is no JSON object (a gateway's page) leaves only the status."""
     try:
         members = json.loads(body)
     except (ValueError, RecursionError):
         members = {}
-    return ApiProblem(status, members if isinstance(members, dict) else {}, retry_after_ms)
+    kind = ServiceError if status >= _SERVER_ERRORS else _BY_STATUS.get(status, ApiProblem)
+    return kind(status, members if isinstance(members, dict) else {}, retry_after_ms)
 
 
 def _text(value: object) -> str:

@@ -10,14 +10,17 @@ from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
 from carillon import __version__
+from carillon.client.problems import ApiProblem, BadAnswerError, NotFoundError, UnreachableError, problem_from
 from carillon.domain.retry_after import parse_retry_after
-from carillon_cli.problems import ApiProblem, BadAnswerError, UnreachableError, problem_from
 
 LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
+_PIECE_BYTES = 64 * 1024
 LONGEST_PAUSE_MS = 30_000
 FIRST_PAUSE_MS = 200
-_TEMPORARY = frozenset({429, 503})
+_TEMPORARY_STATUSES = frozenset({429, 502, 503, 504})
+_TEMPORARY_CODES = frozenset({"request_in_flight"})
 _FIRST_REDIRECT = 300
+_NO_CONTENT = 204
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +52,11 @@ class Transport:
     Args:
         url: The base of the service, `http` or `https`, with a path if need be.
         api_key: Sent as the bearer token, if given; appears in no message.
-        timeout_seconds: How long to wait for the connection and for each piece of the answer.
-        tries: How often a repeatable request is sent at most. After a failed connection, a 429 or a 503 it pauses:
-            as long as `Retry-After` says, or from a fifth of a second, doubling. A longer wait than 30 s is not made.
+        timeout_seconds: How long to wait for the connection, and for each piece of the answer.
+        answer_seconds: How long the whole answer may take, however steadily its pieces come.
+        tries: How often a repeatable request is sent at most. It pauses after a failed connection, a 429, 502, 503 or
+            504, and while the first request of its Idempotency-Key is under way: as long as `Retry-After` says, or from
+            a fifth of a second, doubling, with jitter. A longer wait than 30 s is not made: the refusal is raised.
         sleep: Lets so many seconds pass; `time.sleep` if not given.
 
     Raises:
@@ -64,12 +69,14 @@ class Transport:
         api_key: str | None = None,
         *,
         timeout_seconds: float = 30.0,
+        answer_seconds: float = 120.0,
         tries: int = 5,
         sleep: Callable[[float], None] | None = None,
     ) -> None:
         self._base = checked_url(url)
         self._authorization = {"Authorization": f"Bearer {checked_key(api_key)}"} if api_key else {}
         self._timeout_seconds = timeout_seconds
+        self._answer_seconds = answer_seconds
         self._tries = tries
         self._sleep = time.sleep if sleep is None else sleep
         self._idle: deque[http.client.HTTPConnection] = deque()
@@ -85,6 +92,10 @@ class Transport:
         for attempt in range(1, (self._tries if request.repeatable else 1) + 1):
             try:
                 return self._send_once(request)
+            except NotFoundError:
+                if request.method != "DELETE" or attempt == 1:
+                    raise
+                return Answer(_NO_CONTENT, {}, b"")  # an earlier try, whose answer was lost, has removed it
             except (ApiProblem, UnreachableError) as error:
                 pause_ms = _pause_ms(error, attempt)
                 if not request.repeatable or attempt == self._tries or pause_ms is None:
@@ -124,10 +135,22 @@ class Transport:
         headers = own | self._authorization | dict(request.headers)
         connection.request(request.method, self._base.path.rstrip("/") + request.path, request.body, headers)
         response = connection.getresponse()
-        body = response.read(LARGEST_ANSWER_BYTES + 1)
-        if len(body) > LARGEST_ANSWER_BYTES:
-            raise BadAnswerError(f"{self._where} sent an answer of more than {LARGEST_ANSWER_BYTES} bytes")
+        body = self._body(response, time.monotonic() + self._answer_seconds)
         return Answer(response.status, {name.lower(): value for name, value in response.headers.items()}, body)
+
+    def _body(self, response: http.client.HTTPResponse, deadline: float) -> bytes:
+        """The whole body, piece by piece: a peer that sends a byte at a time never lets a read time out."""
+        body = bytearray()
+        while piece := response.read1(_PIECE_BYTES):
+            body += piece
+            if len(body) > LARGEST_ANSWER_BYTES:
+                raise BadAnswerError(f"{self._where} sent an answer of more than {LARGEST_ANSWER_BYTES} bytes")
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the answer took longer than {self._answer_seconds:g} s")
+        if response.length:
+            raise http.client.IncompleteRead(bytes(body), response.length)
+        response.close()  # the connection stays, to be used again
+        return bytes(body)
 
     @property
     def _where(self) -> str:
@@ -176,12 +199,16 @@ def _accepted(answer: Answer) -> Answer:
 
 def _pause_ms(error: ApiProblem | UnreachableError, attempt: int) -> int | None:
     """How long to wait before the next try, or None when there is no use in one."""
-    if isinstance(error, ApiProblem) and error.status not in _TEMPORARY:
+    if isinstance(error, ApiProblem) and not _is_temporary(error):
         return None
     if isinstance(error, ApiProblem) and error.retry_after_ms is not None:
         return error.retry_after_ms if error.retry_after_ms <= LONGEST_PAUSE_MS else None
     most_ms = min(FIRST_PAUSE_MS << (attempt - 1), LONGEST_PAUSE_MS)
     return random.randint(most_ms // 2, most_ms)  # noqa: S311 - spreads clients, guards nothing
+
+
+def _is_temporary(problem: ApiProblem) -> bool:
+    return problem.status in _TEMPORARY_STATUSES or problem.code in _TEMPORARY_CODES
 
 
 def _reason(error: Exception) -> str:
