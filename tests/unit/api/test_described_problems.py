@@ -182,7 +182,7 @@ def of_a_second_rotation(everything: Everything, name: str) -> Reply:
 
 PROVOKE: Mapping[str, Provoke] = {
     "malformed_request": lambda everything, name: everything.ask(name, query="a=%ff"),
-    "too_large": lambda everything, name: everything.ask(name, raw="x" * 600_000),
+    "too_large": lambda everything, name: everything.ask(name, raw="x" * (ROUTES[name].most_bytes + 1)),
     "invalid_fields": lambda everything, name: everything.ask(name, query={"nonsense": "1"}),
     "unauthenticated": lambda everything, name: everything.ask(name, key=None),
     "missing_scope": without_scope,

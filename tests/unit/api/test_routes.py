@@ -72,7 +72,6 @@ def test_wrong_methods(api: ApiUnderTest, method: str, path: str, allowed: str) 
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("POST", "/v1/jobs/batch"),
         ("POST", "/v1/jobs/bulk"),
         ("POST", "/v1/payloads"),
         ("POST", f"/v1/runs/{JOB_ID}@20260921T141320000Z/complete"),

@@ -10,13 +10,14 @@ from carillon.domain.admission import LONGEST_PAUSE_RETRY_MS, PAUSE_RETRY_MS
 from carillon.domain.cron import LONGEST_EXPRESSION
 from carillon.domain.every import SHORTEST_INTERVAL_MS
 from carillon.domain.explaining.explanation import MOST_OCCURRENCES
+from carillon.domain.idempotency import MOST_KEPT_BYTES
 from carillon.domain.job import JobState
 from carillon.domain.outcomes import Failure
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.revisions import MOST_REVISIONS, REVISIONS_KEPT_MS
 from carillon.domain.run import RunState
 from carillon.entrypoint import cursors, http_request, json_text, pages, problems
-from carillon.entrypoint.wire import documents, fields, jobs
+from carillon.entrypoint.wire import batches, documents, fields, jobs
 from carillon.entrypoint.wire.documents import HttpTargetDocument, JobDocument, QueueTargetDocument, RetryDocument
 from carillon.entrypoint.wire.previews import DEFAULT_COUNT, PreviewDocument
 from support.api import ApiUnderTest
@@ -137,6 +138,9 @@ def test_every_failure_is_listed() -> None:
         ("Lists", "hold for 24 hours", cursors.VALID_FOR_MS == DAY_MS),
         ("Errors", "deeper than 64 levels", json_text.MOST_LEVELS == 64),
         ("Errors", "a body above 512 KiB", http_request.MOST_BODY_BYTES == 512 * KIB),
+        ("Errors", "(of a batch of jobs 4 MiB)", http_request.MOST_BATCH_BYTES == 4 * KIB * KIB),
+        ("Creating many jobs", "up to 100 jobs, in up to 4 MiB", batches.MOST_JOBS == 100),
+        ("Repeating a request", "above 384 KiB", MOST_KEPT_BYTES == 384 * KIB),
         ("Errors", "At most 32 errors", problems.MOST_ERRORS == 32),
     ],
 )

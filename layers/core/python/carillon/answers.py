@@ -158,6 +158,28 @@ class JobList(TypedDict):
     next_cursor: str | None
 
 
+class BatchCreated(TypedDict):
+    """A job of a batch that was created."""
+
+    status: Literal[201]
+    job: ListedJob
+
+
+class BatchRefused(TypedDict):
+    """A job of a batch that was not: what its creation alone would have been answered with."""
+
+    status: int
+    problem: "Problem"
+
+
+class Batch(TypedDict):
+    """What became of each job of a batch, in the order in which they were sent."""
+
+    data: list[BatchCreated | BatchRefused]
+    created: int
+    refused: int
+
+
 # ------------------------------------------------------------------------------------------------------ runs
 
 

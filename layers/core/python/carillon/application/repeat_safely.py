@@ -82,7 +82,9 @@ class RepeatSafely:
             else:
                 self.records.put(tenant, key, replace(record, lease_until=now_ms), seen=record)
             raise
-        self.records.put(tenant, key, replace(record, answer=answer, lease_until=now_ms), seen=record)
+        # What is too large to be kept is carried out again by whoever repeats it, which comes to the same.
+        kept = answer if answer.fits else None
+        self.records.put(tenant, key, replace(record, answer=kept, lease_until=now_ms), seen=record)
         return answer
 
     def _begun(self, tenant: str, key: str, fingerprint: str, now_ms: int) -> tuple[IdempotencyRecord, bool]:

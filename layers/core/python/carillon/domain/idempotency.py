@@ -18,6 +18,7 @@ LEASE_MS = 30_000
 """How long a request is taken to be under way: as long as the gateway waits for it."""
 
 SEED_BYTES = 32
+MOST_KEPT_BYTES = 384 * 1024
 KEY = re.compile(r"[!-~]{1,255}", re.ASCII)
 _TOKEN_CHARACTERS = 26
 
@@ -29,6 +30,11 @@ class KeptAnswer:
     status: int
     text: str | None
     headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fits(self) -> bool:
+        """Whether it can be kept: not larger than an item, with what else there is in it."""
+        return len((self.text or "").encode()) <= MOST_KEPT_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,12 @@ from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.dead_letter_handlers import DeadLetterHandlers
 from carillon.entrypoint.destination_handlers import DestinationHandlers
 from carillon.entrypoint.http_request import (
+    MOST_BATCH_BYTES,
     Answer,
     Event,
     Request,
     base_of,
+    check_size,
     gateway_request_id_of,
     read_request,
     request_id_of,
@@ -140,6 +142,14 @@ def _routes(
 ) -> tuple[Route[Handle], ...]:
     routes: tuple[Route[Handle], ...] = (
         Route("POST", "/v1/jobs", "jobs:write", of_jobs.create_job, recheck=of_jobs.recheck_creation),
+        Route(
+            "POST",
+            "/v1/jobs/batch",
+            "jobs:write",
+            of_jobs.create_batch,
+            recheck=of_jobs.recheck_batch,
+            most_bytes=MOST_BATCH_BYTES,
+        ),
         Route("GET", "/v1/jobs", "jobs:read", of_jobs.list_jobs, _PAGE | {"state", "label", "name_prefix"}),
         Route("GET", "/v1/jobs/{job_id}", "jobs:read", of_jobs.get_job),
         Route("PATCH", "/v1/jobs/{job_id}", "jobs:write", of_jobs.patch_job),
@@ -202,6 +212,7 @@ class _Front:
 
     def _answer(self, request: Request) -> Answer:
         route, path_values = find_route(self.routes, request)
+        check_size(request, route.most_bytes)
         principal = None if route.scope is None else self._principal(request, route.scope)
         if route.handle is None:
             raise Refusal("not_supported", f"documented, but not built yet: {route.method} {route.template}")

@@ -14,6 +14,9 @@ from carillon.entrypoint.problems import FieldError, Refusal
 from carillon.ports.edges import Ids
 
 MOST_BODY_BYTES = 512 * 1024
+MOST_BATCH_BYTES = 4 * 1024 * 1024
+"""Of a batch of jobs. What a function is handed is limited to 6 MB."""
+
 MOST_PARAMETERS = 64
 
 _DEFAULT_STAGE = "$default"
@@ -125,7 +128,7 @@ def read_request(event: Event, now_ms: int) -> Request:
     """The request in an event.
 
     Raises:
-        Refusal: path, query or body cannot be read, or the body is too large.
+        Refusal: path, query or body cannot be read.
     """
     context = event["requestContext"]
     base, path = _split_base(str(event["rawPath"]), _stage_of(event))
@@ -175,13 +178,21 @@ def _body(event: Event) -> bytes:
         body = b64decode(text, validate=True) if event.get("isBase64Encoded") else text.encode()
     except (binascii.Error, ValueError):  # also what has no UTF-8
         raise Refusal("malformed_request", "the body cannot be read") from None
-    if len(body) > MOST_BODY_BYTES:
-        raise _too_large()
     return body
 
 
-def _too_large() -> Refusal:
-    detail = f"at most {MOST_BODY_BYTES} bytes are allowed"
+def check_size(request: Request, most_bytes: int) -> None:
+    """Refuse a body above the limit of its route.
+
+    Raises:
+        Refusal: it is larger.
+    """
+    if len(request.body) > most_bytes:
+        raise _too_large(most_bytes)
+
+
+def _too_large(most_bytes: int) -> Refusal:
+    detail = f"at most {most_bytes} bytes are allowed"
     return Refusal("too_large", f"the body is too large: {detail}", (FieldError("pointer", "", "too_large", detail),))
 
 

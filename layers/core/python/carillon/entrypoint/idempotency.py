@@ -56,7 +56,7 @@ class Once:
         if isinstance(made, Replayed):
             kept = made.answer
             if route.recheck is not None:
-                route.recheck(request, kept)
+                kept = route.recheck(request, kept)
             return Answer(kept.status, kept.text, {**kept.headers, "Idempotent-Replayed": "true"})
         return Answer(made.status, made.text, made.headers)
 

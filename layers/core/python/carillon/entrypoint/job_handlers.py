@@ -52,7 +52,7 @@ class JobHandlers:
         create = self.create if request.ids is None else replace(self.create, ids=request.ids)
         return self._created(request, create(request.tenant, new, request.now_ms))
 
-    def recheck_creation(self, request: Request, kept: KeptAnswer) -> None:
+    def recheck_creation(self, request: Request, kept: KeptAnswer) -> KeptAnswer:
         """Whoever repeats a creation must not take a job for planned that has been cancelled since.
 
         Raises:
@@ -66,6 +66,20 @@ class JobHandlers:
             raise Refusal(
                 "job_finished", "the job that this Idempotency-Key created is cancelled or gone: take a new key"
             )
+        return kept
+
+    def create_batch(self, request: Request) -> Answer:
+        """POST /v1/jobs/batch."""
+        from carillon.entrypoint.batch_handlers import Batch
+
+        require_json(request)
+        return Batch(self.create, self.get)(request, self._policy(request))
+
+    def recheck_batch(self, request: Request, kept: KeptAnswer) -> KeptAnswer:
+        """Of a repeated batch, the jobs that have been cancelled since are told as such."""
+        from carillon.entrypoint.batch_handlers import Batch
+
+        return Batch(self.create, self.get).recheck(request, kept)
 
     def get_job(self, request: Request) -> Answer:
         """GET /v1/jobs/{job_id}."""

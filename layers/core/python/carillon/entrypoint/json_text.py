@@ -6,12 +6,15 @@ to reach its receiver byte for byte: `30.40` stays `30.40`, and a number of 41 d
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 MOST_LEVELS = 64
 """How deep arrays and objects may be nested, the outermost one counted."""
+
+MOST_OUTER_LEVELS = 256
+"""The same of an object whose elements are judged by themselves: one that is nested too deep is refused alone."""
 
 _BLANKS = " \t\n\r"
 _LONGEST_WHOLE_NUMBER = 20
@@ -29,15 +32,16 @@ class JsonObject:
     texts: dict[str, str]
 
 
-def read_object(body: bytes, opaque: Collection[str] = ()) -> JsonObject:
+def read_object(body: bytes, opaque: Collection[str] = (), *, most_levels: int = MOST_LEVELS) -> JsonObject:
     """Read a JSON object.
 
     Args:
         body: UTF-8, without a byte order mark.
         opaque: names of members inside which keys may stand twice, because we do not look into them.
+        most_levels: how deep it may be nested.
 
     Raises:
-        JsonError: it is no such object, or nested deeper than `MOST_LEVELS`.
+        JsonError: it is no such object, or nested deeper than that.
     """
     try:
         text = body.decode("utf-8")
@@ -46,12 +50,42 @@ def read_object(body: bytes, opaque: Collection[str] = ()) -> JsonObject:
     try:
         found = _Reader(text, opaque).read()
     except RecursionError as error:
-        raise _too_deep() from error
+        raise _too_deep(most_levels) from error
     except json.JSONDecodeError as error:
         raise _not_json(text, error.pos) from error
-    if _levels(found.members) > MOST_LEVELS:
-        raise _too_deep()
+    if _levels(found.members) > most_levels:
+        raise _too_deep(most_levels)
     return found
+
+
+def read_list(body: bytes, member: str) -> tuple[dict[str, Any], list[str]]:
+    """Read a JSON object of whose members one is a list: all members, and the text of each element of the list.
+
+    The elements are not judged: whoever reads one reads its text. There are none if the member is no list.
+
+    Raises:
+        JsonError: it is no such object, or nested deeper than `MOST_OUTER_LEVELS`.
+    """
+    found = read_object(body, opaque={member}, most_levels=MOST_OUTER_LEVELS)
+    is_list = isinstance(found.members.get(member), list)
+    return found.members, list(_elements(found.texts[member])) if is_list else []
+
+
+def _elements(text: str) -> Iterator[str]:
+    """The texts of the elements of a list that has been read already."""
+    at = _behind_blanks(text, 1)
+    while text[at] != "]":
+        begin, (_, at) = at, _LENIENT.raw_decode(text, at)
+        yield text[begin:at]
+        at = _behind_blanks(text, at)
+        if text[at] == ",":
+            at = _behind_blanks(text, at + 1)
+
+
+def _behind_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _BLANKS:
+        at += 1
+    return at
 
 
 @dataclass(slots=True)
@@ -103,8 +137,7 @@ class _Reader:
         return True
 
     def _skip_blanks(self) -> None:
-        while self.at < len(self.text) and self.text[self.at] in _BLANKS:
-            self.at += 1
+        self.at = _behind_blanks(self.text, self.at)
 
 
 def _not_json(text: str, position: int) -> JsonError:
@@ -113,8 +146,8 @@ def _not_json(text: str, position: int) -> JsonError:
     return JsonError(f"the body is not a JSON object: unexpected at line {line}, column {column}")
 
 
-def _too_deep() -> JsonError:
-    return JsonError(f"the body is nested deeper than {MOST_LEVELS} levels")
+def _too_deep(most_levels: int) -> JsonError:
+    return JsonError(f"the body is nested deeper than {most_levels} levels")
 
 
 def _check_new(key: str, members: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from carillon.domain.idempotency import KeptAnswer
-from carillon.entrypoint.http_request import Request
+from carillon.entrypoint.http_request import MOST_BODY_BYTES, Request
 from carillon.entrypoint.problems import Refusal
 
 Handle = TypeVar("Handle")
@@ -22,8 +22,9 @@ class Route(Generic[Handle]):
         handle: what answers; None for what is documented but not built yet.
         parameters: the names that the query may hold.
         shows_secret: whether the answer holds what must not be kept.
-        recheck: raises what is to be answered instead, if an answer that was kept is not true any more.
+        recheck: gives an answer that was kept as it is still true, or raises what is to be answered instead.
         spans: whether the last value may hold slashes: gateways may decode those that were sent encoded.
+        most_bytes: of a body.
     """
 
     method: str
@@ -32,8 +33,9 @@ class Route(Generic[Handle]):
     handle: Handle | None = None
     parameters: frozenset[str] = frozenset()
     shows_secret: bool = False
-    recheck: Callable[[Request, KeptAnswer], None] | None = None
+    recheck: Callable[[Request, KeptAnswer], KeptAnswer] | None = None
     spans: bool = False
+    most_bytes: int = MOST_BODY_BYTES
 
     def match(self, segments: tuple[str, ...]) -> Mapping[str, str] | None:
         """The values in a path, or None when the path is another."""
@@ -73,7 +75,6 @@ def not_built() -> tuple[Route[Handle], ...]:
 
 
 _NOT_BUILT = (
-    ("POST", "/v1/jobs/batch", "jobs:write"),
     ("POST", "/v1/jobs/bulk", "jobs:write"),
     ("GET", "/v1/operations/{operation_id}", "jobs:read"),
     ("POST", "/v1/payloads", "jobs:write"),

@@ -6,6 +6,7 @@ from carillon import answers
 from carillon.domain.job import JobState
 from carillon.entrypoint.openapi.operation import Answered, Body, Operation
 from carillon.entrypoint.wire.actions import NoOptions, ResumeOptions
+from carillon.entrypoint.wire.batches import BatchDocument
 from carillon.entrypoint.wire.documents import JobDocument
 from carillon.entrypoint.wire.previews import PreviewDocument
 
@@ -15,6 +16,10 @@ _NIGHTLY = {
     "target": {"type": "http", "url": "https://svc.carillon.dev/backup", "headers": {"X-Team": "infra"}},
     "payload": {"depth": "full"},
     "labels": {"team": "infra"},
+}
+_HOURLY = {
+    "schedule": {"every": "PT1H"},
+    "target": {"type": "http", "url": "https://svc.carillon.dev/hourly"},
 }
 _PREVIEW = {
     "schedule": {"cron": "30 2 * * *", "timezone": "Europe/Berlin"},
@@ -29,8 +34,16 @@ OPERATIONS: Mapping[str, Operation] = {
         "jobs",
         "Create a job",
         {201: Answered("the job", answers.Job, ("Location", "ETag"))},
-        ("name_taken", "not_supported"),
+        ("name_taken", "job_finished", "not_supported"),
         Body(JobDocument, _NIGHTLY),
+    ),
+    "POST /v1/jobs/batch": Operation(
+        "create_jobs",
+        "jobs",
+        "Create up to a hundred jobs",
+        {200: Answered("[what became of each](#creating-many-jobs)", answers.Batch)},
+        (),
+        Body(BatchDocument, {"jobs": [_HOURLY, {**_HOURLY, "priority": "low"}]}),
     ),
     "GET /v1/jobs": Operation(
         "list_jobs",

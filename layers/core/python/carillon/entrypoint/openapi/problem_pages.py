@@ -69,7 +69,10 @@ PAGES: Mapping[str, Page] = {
         "`If-Match` names another revision, or there is no job; `If-None-Match`, and there is one",
         "Read the job, decide again whether the change is wanted, and send it with the new `ETag`.",
     ),
-    "too_large": Page("a body above 512 KiB, or a payload above 256 KiB", "Send less, or send where it can be read."),
+    "too_large": Page(
+        "a body above 512 KiB (of a batch of jobs 4 MiB), or a payload above 256 KiB",
+        "Send less, or send where it can be read.",
+    ),
     "unsupported_media_type": Page(
         "not `application/json` in UTF-8 (of a `PATCH`, see `Accept-Patch`), or a content encoding",
         "Send the body as it is, with the header `Content-Type: application/json`.",

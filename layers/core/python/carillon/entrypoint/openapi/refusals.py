@@ -22,8 +22,6 @@ def _of_route(route: Route[Any]) -> Iterator[str]:
         yield from WITH_KEY
     if "cursor" in route.parameters:
         yield "bad_cursor"
-    if route.recheck is not None:
-        yield "job_finished"
     if route.method == "POST" and route.scope is not None:
         yield from ("not_supported",) if route.shows_secret else ("request_in_flight", "idempotency_mismatch")
 
