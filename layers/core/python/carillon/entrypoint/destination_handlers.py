@@ -2,14 +2,17 @@
 
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from carillon import answers
 from carillon.application.destinations import EditDestinations
 from carillon.domain.destinations import Destination, DestinationKind
 from carillon.domain.instants import format_instant
 from carillon.domain.targets import TargetPolicy
 from carillon.entrypoint.http_request import Answer, Request, require_json
 from carillon.entrypoint.json_text import read_object
+
+if TYPE_CHECKING:
+    from carillon import answers
 
 # ruff: noqa: PLC0415 - the validator of documents is half of a cold import, and reading needs none
 
@@ -42,7 +45,7 @@ class DestinationHandlers:
         return Answer(204)
 
 
-def view_of_destination(destination: Destination) -> answers.Destination:
+def view_of_destination(destination: Destination) -> "answers.Destination":
     """A destination as answers show it."""
     created_at = format_instant(destination.created_at)
     if destination.kind is DestinationKind.HOST:

@@ -2,8 +2,8 @@
 
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from carillon import answers
 from carillon.application.api_keys import CreateKey, ListKeys, NewKey, RevokeKey, RotateKey
 from carillon.domain.instants import format_instant
 from carillon.domain.tenancy import SCOPES, ApiKey
@@ -11,6 +11,9 @@ from carillon.entrypoint.action_bodies import body_of_action
 from carillon.entrypoint.http_request import Answer, Request, require_json
 from carillon.entrypoint.json_text import read_object
 from carillon.entrypoint.views import shown_instant
+
+if TYPE_CHECKING:
+    from carillon import answers
 
 # ruff: noqa: PLC0415 - the validator of documents is half of a cold import, and reading needs none
 
@@ -62,11 +65,11 @@ class KeyHandlers:
         return Answer(204)
 
 
-def _new_key(new: NewKey) -> answers.NewApiKey:
+def _new_key(new: NewKey) -> "answers.NewApiKey":
     return {**_key(new.key), "key": new.text}
 
 
-def _key(key: ApiKey) -> answers.ApiKey:
+def _key(key: ApiKey) -> "answers.ApiKey":
     return {
         "id": key.id,
         "name": key.name,

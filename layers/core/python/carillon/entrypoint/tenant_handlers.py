@@ -2,8 +2,8 @@
 
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from carillon import answers
 from carillon.application.read_audit import ListAuditEvents
 from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
 from carillon.domain.audit import Action, AuditEvent
@@ -14,6 +14,9 @@ from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.http_request import Answer, Request
 from carillon.entrypoint.pages import answer_page, choice, read_page
 from carillon.entrypoint.views import shown_instant
+
+if TYPE_CHECKING:
+    from carillon import answers
 
 # ruff: noqa: PLC0415 - the validator of documents is half of a cold import, and reading needs none
 
@@ -60,7 +63,7 @@ class TenantHandlers:
         return answer_page(request, asked, walked, self.cursors, view=_event, position_of=lambda event: event.id)
 
 
-def _secret(secret: SigningSecret) -> answers.SigningSecret:
+def _secret(secret: SigningSecret) -> "answers.SigningSecret":
     return {
         "id": secret.id,
         "created_at": format_instant(secret.created_at),
@@ -68,7 +71,7 @@ def _secret(secret: SigningSecret) -> answers.SigningSecret:
     }
 
 
-def _event(event: AuditEvent) -> answers.AuditEvent:
+def _event(event: AuditEvent) -> "answers.AuditEvent":
     return {
         "id": event.id,
         "occurred_at": format_instant(event.occurred_at),

@@ -1,9 +1,8 @@
 """What answers show of jobs and runs: names as in the public interface, instants in RFC 3339, durations in ISO 8601."""
 
 import json
-from typing import TypedDict
+from typing import TYPE_CHECKING
 
-from carillon import answers
 from carillon.domain.durations import format_duration
 from carillon.domain.instants import format_instant
 from carillon.domain.job import Definition, Job, JobState, PlanningRules, QueueTarget, Target
@@ -11,22 +10,25 @@ from carillon.domain.retry import RetryPolicy
 from carillon.domain.run import Attempt, Run, SkippedBlock
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, decode
 
+if TYPE_CHECKING:
+    from typing import TypedDict
 
-class _Planning(TypedDict):
-    schedule: answers.Schedule | None
-    misfire_policy: str | None
-    misfire_grace: str | None
-    max_catch_up: int | None
-    window: str | None
+    from carillon import answers
+
+    class _Planning(TypedDict):
+        schedule: answers.Schedule | None
+        misfire_policy: str | None
+        misfire_grace: str | None
+        max_catch_up: int | None
+        window: str | None
+
+    class _Bounds(TypedDict, total=False):
+        start_at: str
+        end_at: str
+        max_runs: int
 
 
-class _Bounds(TypedDict, total=False):
-    start_at: str
-    end_at: str
-    max_runs: int
-
-
-def view_of_job(definition: Definition) -> answers.ListedJob:
+def view_of_job(definition: Definition) -> "answers.ListedJob":
     """A job without its payload, as lists show it."""
     job, spec = definition.job, definition.spec
     planning = _planning(job)
@@ -65,7 +67,7 @@ def text_of_job(definition: Definition) -> str:
     return text if payload is None else f'{text[:-1]}, "payload": {payload.decode()}}}'
 
 
-def view_of_schedule(schedule: Schedule, max_runs: int | None = None) -> answers.Schedule:
+def view_of_schedule(schedule: Schedule, max_runs: int | None = None) -> "answers.Schedule":
     """A schedule in its canonical form: a delay or a local time is shown as the instant that it came to."""
     match schedule:
         case OneOff(at_ms):
@@ -83,7 +85,7 @@ def view_of_schedule(schedule: Schedule, max_runs: int | None = None) -> answers
     raise TypeError(f"no view of {type(schedule).__name__}")
 
 
-def view_of_run(run: Run) -> answers.Run:
+def view_of_run(run: Run) -> "answers.Run":
     """A run with its attempts. A block of occurrences that share a record says how many, from which to which."""
     view: answers.Run = {
         "id": run.key.run_id,
@@ -109,7 +111,7 @@ def shown_instant(instant_ms: int | None) -> str | None:
     return None if instant_ms is None else format_instant(instant_ms)
 
 
-def _planning(job: Job) -> _Planning:
+def _planning(job: Job) -> "_Planning":
     """What is stored encoded. Of a job whose planning fields are damaged the rest is shown all the same."""
     try:
         schedule, rules = decode(job.schedule), PlanningRules.decode(job.rules)
@@ -130,7 +132,7 @@ def _planning(job: Job) -> _Planning:
     }
 
 
-def _target(target: Target) -> answers.HttpTarget | answers.QueueTarget:
+def _target(target: Target) -> "answers.HttpTarget | answers.QueueTarget":
     if isinstance(target, QueueTarget):
         return {"type": "queue", "queue_url": target.queue_url}
     return {
@@ -142,7 +144,7 @@ def _target(target: Target) -> answers.HttpTarget | answers.QueueTarget:
     }
 
 
-def _retry(retry: RetryPolicy) -> answers.RetryFormula | answers.RetryDelays:
+def _retry(retry: RetryPolicy) -> "answers.RetryFormula | answers.RetryDelays":
     if retry.delays_ms:
         return {"max_attempts": retry.max_attempts, "delays": [format_duration(delay) for delay in retry.delays_ms]}
     return {
@@ -154,7 +156,7 @@ def _retry(retry: RetryPolicy) -> answers.RetryFormula | answers.RetryDelays:
     }
 
 
-def _bounds(start_ms: int | None, end_ms: int | None, max_runs: int | None) -> _Bounds:
+def _bounds(start_ms: int | None, end_ms: int | None, max_runs: int | None) -> "_Bounds":
     """The bounds that there are."""
     bounds: _Bounds = {}
     if start_ms is not None:
@@ -166,7 +168,7 @@ def _bounds(start_ms: int | None, end_ms: int | None, max_runs: int | None) -> _
     return bounds
 
 
-def _attempt(attempt: Attempt) -> answers.Attempt:
+def _attempt(attempt: Attempt) -> "answers.Attempt":
     return {
         "number": attempt.number,
         "started_at": format_instant(attempt.started_at),
@@ -179,5 +181,5 @@ def _attempt(attempt: Attempt) -> answers.Attempt:
     }
 
 
-def _block(block: SkippedBlock) -> answers.Block:
+def _block(block: SkippedBlock) -> "answers.Block":
     return {"count": block.count, "first": format_instant(block.first), "last": format_instant(block.last)}
