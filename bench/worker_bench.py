@@ -37,10 +37,13 @@ from bench.target_stub import GOOD_PATH, HOSTILE, LOCALHOST, NAME
 from carillon.adapters.http.caller import HttpCaller
 from carillon.adapters.http.dialling import default_tls
 from carillon.adapters.memory.target_queues import MemoryTargetQueues
+from carillon.adapters.memory.tenants import MemoryBreakers
 from carillon.adapters.memory.world import MemoryWorld
+from carillon.application.breakers import Breakers
 from carillon.application.create_job import CreateJob, NewJob, ShardCount
 from carillon.application.execute_run import ExecuteRun, ExecutionTiming
 from carillon.application.run_records import RunRecords
+from carillon.domain.breaker import BreakerRules
 from carillon.domain.identity import RunKey
 from carillon.domain.job import HttpTarget
 from carillon.domain.messages import MessageKind, WorkMessage
@@ -124,6 +127,10 @@ def target() -> Iterator[Target]:
             process.communicate(timeout=30)
 
 
+NEVER_OPEN = BreakerRules(failures=1_000_000)
+"""The targets that misbehave are called again and again: that is what is measured."""
+
+
 class Worker:
     """The worker over tables in memory, with runs that are due."""
 
@@ -135,7 +142,11 @@ class Worker:
         records = RunRecords(self.world.jobs, self.world.runs, self.world.clock, self.world.meter, retention_ms=0)
         ports = (records, self.world.secrets, self.caller, self.world.ids)
         self.execute = ExecuteRun(
-            *ports, ExecutionTiming(), self.world.destinations, MemoryTargetQueues(self.world.clock)
+            *ports,
+            ExecutionTiming(),
+            self.world.destinations,
+            Breakers(MemoryBreakers(self.world.state), self.world.meter, self.world.ids.unit, NEVER_OPEN),
+            MemoryTargetQueues(self.world.clock),
         )
         self._job_id = self._create_job(at.url(GOOD_PATH))
         self._at_ms = self.world.clock.now_ms()

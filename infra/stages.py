@@ -141,6 +141,12 @@ class Stage:
     secrets_kept_seconds: int = 300
     """How long functions keep a tenant's signing secrets in memory (0 to 300): so late may a rotation be known."""
 
+    breaker_failures: int = 5
+    """After how many failures in a row, as one worker sees them, the circuit breaker of a target opens (1 to 1000)."""
+
+    breaker_pause_seconds: int = 10
+    """For how long it lets nobody through at first (1 to 300); the pause doubles, to five minutes at most."""
+
     batched_updates: bool = True
     """Whether dispatchers write in batches of 25 statements."""
 
@@ -176,6 +182,8 @@ LOCAL = Stage(
         "*=arn:aws:sqs:us-east-1:000000000000:jobs-out.fifo",
     ),
     secrets_kept_seconds=2,  # nobody waits for minutes to see a rotation
+    breaker_failures=20,  # whoever tries out failures wants to see them
+    breaker_pause_seconds=2,
     batched_updates=False,  # the local AWS, when it enforces rights, knows no table of a statement
     imitated_aws=True,
     dependencies_for="host",

@@ -226,6 +226,8 @@ class Functions(FunctionFactory):
                     lane=lane,
                     call_seconds_limit=SHORT_CALL_SECONDS if lane == "short" else LONG_CALL_SECONDS,
                     side_by_side=BATCH if lane == "short" else 1,
+                    breaker_failures=self.stage.breaker_failures,
+                    breaker_pause_seconds=self.stage.breaker_pause_seconds,
                 ),
                 memory_mb=512,
                 timeout_seconds=timeout_seconds,

@@ -22,6 +22,7 @@ from carillon.adapters.aws import new_client, new_session
 from carillon.adapters.dynamodb import keys
 from carillon.adapters.dynamodb.api_keys import DynamoApiKeys
 from carillon.adapters.dynamodb.audit import DynamoAuditTrail
+from carillon.adapters.dynamodb.breakers import DynamoBreakers
 from carillon.adapters.dynamodb.control import DynamoGroupLeases, DynamoShardLedger, DynamoTickLedger
 from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.dynamodb.destinations import DynamoDestinations
@@ -46,6 +47,7 @@ from carillon.adapters.memory.target_queues import MemoryTargetQueues
 from carillon.adapters.memory.tenants import (
     MemoryApiKeys,
     MemoryAuditTrail,
+    MemoryBreakers,
     MemoryDestinations,
     MemoryQuarantine,
     MemorySigningSecrets,
@@ -60,7 +62,7 @@ from carillon.domain.planning import DueEntry
 from carillon.domain.queues import read_queue_url
 from carillon.domain.target_policy import of_stage
 from carillon.ports.dispatch import DueIndex, GroupLeases, ShardLedger, SlotLedger, TickLedger, TickQueue, WorkQueues
-from carillon.ports.execution import Quarantine, Sender
+from carillon.ports.execution import BreakerStore, Quarantine, Sender
 from carillon.ports.jobs import JobStore
 from carillon.ports.runs import RunStore
 from carillon.ports.tenancy import (
@@ -95,6 +97,7 @@ class Stores:
     secrets: SigningSecrets
     trail: AuditTrail
     destinations: DestinationStore
+    breakers: BreakerStore
     requests: IdempotencyRecords
     limits: DispatchLimits
     slots: SlotLedger
@@ -154,6 +157,7 @@ def memory_stores() -> Stores:
         secrets=MemorySigningSecrets(state),
         trail=MemoryAuditTrail(state),
         destinations=MemoryDestinations(state),
+        breakers=MemoryBreakers(state),
         requests=MemoryIdempotencyRecords(state),
         limits=MemoryDispatchLimits(state),
         slots=MemorySlotLedger(state),
@@ -221,6 +225,7 @@ class Endpoint:
             secrets=KmsSigningSecrets(database, kms, key_id),
             trail=DynamoAuditTrail(database),
             destinations=DynamoDestinations(database),
+            breakers=DynamoBreakers(database),
             requests=DynamoIdempotencyRecords(database),
             limits=DynamoDispatchLimits(database),
             slots=DynamoSlotLedger(database),

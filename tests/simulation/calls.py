@@ -96,6 +96,8 @@ def _may_be_dead(story: Story, run: Run, call: Call | None, bounds: Bounds) -> b
             return run.attempts[-1].error == "worker_lost" and (
                 run.attempt == most or _lost(story, run) == MOST_ATTEMPTS_LOST
             )
+        case "target_unavailable":
+            return run.key.name in story.parked
         case "undeliverable":
             return bounds.gives_up
     return (

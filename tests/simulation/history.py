@@ -104,6 +104,8 @@ class Story:
     """At which event each record was first written, by its name."""
     cancels: set[str] = field(default_factory=set)
     """The names of the runs that a client has cancelled one by one."""
+    parked: set[str] = field(default_factory=set)
+    """The names of the runs that have waited for a target that did not answer."""
     redrives: dict[str, int] = field(default_factory=dict)
     """Behind which attempt each run was last redriven, by its name."""
 
@@ -121,6 +123,7 @@ class Bounds:
         set_back_ms: how far a worker's clock may have been set back at a stroke.
         promises_health: whether the workers' clocks are close enough for no living worker's attempt to be lost.
         prompt_ms: how late a first start may be, if nothing stood in its way (else None).
+        paces_late: whether what is caught up with is paced, and so holds up its job.
         found_after_ms: how long after its slot a deferred start may be found: the look-ahead is shorter than a tick.
         gives_up: whether queues give messages up to their dead letters after a few receipts.
     """
@@ -129,6 +132,7 @@ class Bounds:
     set_back_ms: int = 0
     promises_health: bool = False
     prompt_ms: int | None = None
+    paces_late: bool = False
     found_after_ms: int = 0
     gives_up: bool = False
 

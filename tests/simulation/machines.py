@@ -11,7 +11,9 @@ from carillon.adapters.memory.queues import MemoryTickQueue
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.target_queues import MemoryTargetQueues
-from carillon.adapters.memory.tenants import MemoryDestinations, MemoryQuarantine, MemorySigningSecrets
+from carillon.adapters.memory.tenants import MemoryBreakers, MemoryDestinations, MemoryQuarantine, MemorySigningSecrets
+from carillon.adapters.remembering import RememberingBreakers
+from carillon.application.breakers import Breakers
 from carillon.application.bury_message import BuryMessage
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchRules
 from carillon.application.create_job import ShardCount
@@ -20,6 +22,7 @@ from carillon.application.execute_run import ExecuteRun, ExecutionTiming
 from carillon.application.extend_ticks import ExtendTicks
 from carillon.application.reserve_slots import ReserveSlots
 from carillon.application.run_records import RunRecords
+from carillon.domain.breaker import BreakerRules
 from carillon.entrypoint.ticks import tick_handler
 from carillon.ports.errors import UnavailableError
 
@@ -28,6 +31,9 @@ from .target import Caller
 
 if TYPE_CHECKING:
     from .world import World
+
+LONGEST_WAIT_MS = 600_000
+"""For a target that does not answer: instead of a day."""
 
 SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 SHORT = ExecutionTiming()
@@ -113,6 +119,7 @@ class Machines:
             ticks=gate.port("ticks", MemoryTickLedger(state), ("begin", "extend", "end")),
             tick_queue=gate.port("tick_queue", self.tick_queue, ("send",)),
             secrets=gate.port("secrets", secrets, ("active",)),
+            breakers=gate.port("breakers", MemoryBreakers(state), ("of", "save")),
             destinations=MemoryDestinations(state),  # remembered by the real worker
         )
 
@@ -147,10 +154,14 @@ class Machines:
         bury = BuryMessage(records, self._quarantine)
         return Worker(
             clock,
-            ExecuteRun(*parts, SHORT, ports.destinations, queues),
-            ExecuteRun(*parts, LONG, ports.destinations, queues),
+            ExecuteRun(*parts, SHORT, ports.destinations, self._breakers(clock), queues),
+            ExecuteRun(*parts, LONG, ports.destinations, self._breakers(clock), queues),
             lambda delivery, _stop_by_ms: bury(delivery),
         )
+
+    def _breakers(self, clock: SkewedClock) -> Breakers:
+        rules = BreakerRules(longest_wait_ms=LONGEST_WAIT_MS)
+        return Breakers(RememberingBreakers(self.ports.breakers, clock), self._meter, self._world.ids.unit, rules)
 
     def ticker(self, clock: SkewedClock, groups: int) -> ExtendTicks:
         """The ticker."""

@@ -246,10 +246,17 @@ def _wrong_start(story: Story, one: _Covered, bounds: Bounds) -> Iterator[str]:
         yield f"early: {run.key.name} starts {due_ms - first} ms too early"
     if story.deadline_ms is not None and first > one.nominal + max(_offsets(story)) + story.deadline_ms:
         yield f"late: {run.key.name} starts after its deadline"
-    if bounds.prompt_ms is not None and story.limit is None:
+    if bounds.prompt_ms is not None and not _may_be_held_up(story, run, bounds):
         ready_ms = max([due_ms, story.created_at, *(edit.at_ms for edit in story.edits if edit.at_ms <= first)])
         if first > ready_ms + bounds.prompt_ms:
             yield f"late: {run.key.name} starts {first - ready_ms} ms late, and nothing stood in its way"
+
+
+def _may_be_held_up(story: Story, run: Run, bounds: Bounds) -> bool:
+    """Whether something that is meant to may stand in a run's way: a rate, a target that is down, a pace."""
+    first = run.attempts[0].started_at
+    is_paced = bounds.paces_late and any(edit.kind is EditKind.CATCH_UP and edit.at_ms <= first for edit in story.edits)
+    return story.limit is not None or run.key.name in story.parked or is_paced
 
 
 # ----------------------------------------------------------------------------------------------------------- job state

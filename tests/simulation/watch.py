@@ -5,6 +5,7 @@ from typing import Any
 
 from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.adapters.memory.state import ItemKey, MemoryState
+from carillon.domain.breaker import TARGET_UNAVAILABLE
 from carillon.domain.job import Definition, Job
 from carillon.domain.planning import DueJob, DueRun, window_offset
 from carillon.domain.run import Run, RunState
@@ -40,6 +41,8 @@ class WatchedState(MemoryState):
             story = self.history.stories[run.key.job_id]
             story.written[run.key.name] = self.history.next_seq()
             story.born[run.key.name] = self.acting().knows_as_of(self.history)
+        if run.reason == TARGET_UNAVAILABLE:
+            self.history.stories[run.key.job_id].parked.add(run.key.name)
         if run.next_fire_time is not None:
             self._may_start_at.setdefault(_wait_of(run), run.next_fire_time)
         asks = getattr(self.acting(), "asks", None)

@@ -328,6 +328,7 @@ def _bounds(plan: Plan) -> Bounds:
         set_back_ms=workers_apart_ms if plan.corrections_ms else 0,
         promises_health=workers_apart_ms < HEALTHY_SKEW_MS,
         prompt_ms=PROMPT_MS if plan.is_calm else None,
+        paces_late=plan.catch_up is not None,
         found_after_ms=max(0, plan.tick_ms - plan.look_ahead_ms),
         gives_up=plan.most_receives < USUAL_RECEIVES,
     )

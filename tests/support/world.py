@@ -18,13 +18,15 @@ from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
 from carillon.adapters.memory.target_queues import MemoryTargetQueues
-from carillon.adapters.memory.tenants import MemoryDestinations, MemoryQuarantine, MemorySigningSecrets
+from carillon.adapters.memory.tenants import MemoryBreakers, MemoryDestinations, MemoryQuarantine, MemorySigningSecrets
+from carillon.application.breakers import Breakers
 from carillon.application.bury_message import BuryMessage
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchCounts, DispatchRules
 from carillon.application.dispatch_group import DispatchGroup
 from carillon.application.execute_run import ExecuteRun, ExecutionTiming
 from carillon.application.reserve_slots import ReserveSlots
 from carillon.application.run_records import RunRecords
+from carillon.domain.breaker import BreakerRules
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Definition, HttpTarget, Job, JobSpec, JobState, Lane, PlanningRules, Priority, Revision
 from carillon.domain.outcomes import CallRequest, Failure, Outcome, answered, failed
@@ -126,13 +128,14 @@ def dies(_request: CallRequest, _beat: Callable[[], bool]) -> Outcome:
 
 @dataclass
 class World:
-    """The system. `groups` shard groups of one shard each unless said."""
+    """The system. `groups` shard groups of one shard each unless said; breakers open only where a test wants it."""
 
     shards: int = 1
     groups: int = 1
     look_ahead_ms: int = 60_000
     page_size: int = 1000
     catch_up: Pace | None = None
+    breaker_failures: int = 1_000_000
     fault: Fault | None = None
     calls_made: Counter[str] = field(default_factory=Counter)
 
@@ -150,6 +153,8 @@ class World:
         self.leases = MemoryGroupLeases(self.state)
         self.caller = ScriptedCaller(self.clock)
         self.destinations = MemoryDestinations(self.state)
+        rules = BreakerRules(failures=self.breaker_failures)
+        self.breakers = Breakers(MemoryBreakers(self.state), self.meter, self.ids.unit, rules)
         self.target_queues = MemoryTargetQueues(self.clock, of_stage(queues=[f"*={QUEUE_ARN}", f"*={QUEUE_ARN}.fifo"]))
         self.secrets = MemorySigningSecrets(self.state)
         for tenant in (TENANT, NEIGHBOUR):
@@ -192,6 +197,7 @@ class World:
             self.ids,
             ExecutionTiming(),
             self.destinations,
+            self.breakers,
             self.target_queues,
         )
 

@@ -116,6 +116,7 @@ def test_items_have_the_keys_that_are_listed() -> None:
     assert {(row[0], *(spans_of(cell)[0] for cell in row[1:3])) for row in OPERATIONS.tables("The tables")[0]} == {
         ("jobs", job, keys.JOB_SK),
         ("jobs", job, keys.SPEC_SK),
+        ("jobs", keys.breakers_pk("<tenant>"), "<host>:<port>"),
         ("jobs", job, keys.run_sk("<nominal time>")),
         ("jobs", job, keys.plan_sk(0).replace("0", "<generation>")),
         ("control", keys.tenant_pk("<tenant>"), keys.TENANT_SK),

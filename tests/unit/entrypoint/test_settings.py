@@ -58,6 +58,8 @@ EXAMPLES: list[StageSettings] = [
         lane="long",
         call_seconds_limit=840,
         side_by_side=1,
+        breaker_failures=5,
+        breaker_pause_seconds=10,
     ),
     settings.DeadLettersSettings(**TABLES, **DEAD_LETTERS, retention_days=30),
     settings.RetentionSettings(**TABLES),

@@ -151,15 +151,18 @@ def dispatcher() -> Handler:
 
 def worker() -> Handler:
     """The functions that start runs and call targets: the same code for short and for long calls."""
+    from carillon.adapters.dynamodb.breakers import DynamoBreakers
     from carillon.adapters.dynamodb.destinations import DynamoDestinations
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.http.caller import HttpCaller
     from carillon.adapters.kms import KmsSigningSecrets
-    from carillon.adapters.remembering import RememberingDestinations
+    from carillon.adapters.remembering import RememberingBreakers, RememberingDestinations
     from carillon.adapters.sqs.target_queue import SqsSender
+    from carillon.application.breakers import Breakers
     from carillon.application.execute_run import ExecuteRun, ExecutionTiming
     from carillon.application.run_records import RunRecords
+    from carillon.domain.breaker import BreakerRules
 
     settings = load(WorkerSettings, os.environ)
     is_long = settings.lane == "long"
@@ -187,6 +190,12 @@ def worker() -> Handler:
             hide_first=is_long,
         ),
         destinations=RememberingDestinations(DynamoDestinations(database), process.clock),
+        breakers=Breakers(
+            RememberingBreakers(DynamoBreakers(database), process.clock),
+            process.meter,
+            process.ids.unit,
+            BreakerRules(settings.breaker_failures, settings.breaker_pause_seconds * SECOND_MS),
+        ),
         sender=SqsSender(process.clock, _policy(settings), process.client_for_sends),
     )
     urls = (settings.high_queue_url, settings.normal_queue_url, settings.low_queue_url, settings.long_queue_url)

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+from carillon.domain.breaker import Breaker
 from carillon.domain.destinations import ANYWHERE, Destinations
 from carillon.domain.tenancy import DispatchLimit
 from carillon.ports.dispatch import ShardLedger
 from carillon.ports.edges import Clock
+from carillon.ports.execution import BreakerStore
 from carillon.ports.tenancy import DestinationStore, DispatchLimits
 
 
@@ -88,3 +90,34 @@ class RememberingDestinations:
         """Store them, and ask again the next time."""
         self._known.pop(tenant, None)
         return self._store.save(tenant, destinations)
+
+
+class RememberingBreakers:
+    """Breakers that are asked for again only every other second: what others have opened is known as soon."""
+
+    MOST_KEPT = 1_024
+
+    def __init__(self, store: BreakerStore, clock: Clock, for_ms: int = 2_000) -> None:
+        self._store = store
+        self._clock = clock
+        self._for_ms = for_ms
+        self._known: dict[str, tuple[Mapping[str, Breaker], int]] = {}
+
+    def of(self, tenant: str) -> Mapping[str, Breaker]:
+        """A tenant's breakers as they were at most so long ago."""
+        now_ms = self._clock.now_ms()
+        known, read_at = self._known.get(tenant, ({}, -self._for_ms))
+        if 0 <= now_ms - read_at < self._for_ms:
+            return known
+        found = self._store.of(tenant)
+        if len(self._known) >= self.MOST_KEPT:
+            self._known.clear()
+        self._known[tenant] = (found, now_ms)
+        return found
+
+    def save(self, breaker: Breaker) -> bool:
+        """Store it, and ask again the next time."""
+        try:
+            return self._store.save(breaker)
+        finally:
+            self._known.pop(breaker.tenant, None)

@@ -10,11 +10,13 @@ Where it may die, and who repairs it:
 import logging
 from dataclasses import dataclass
 
+from carillon.application.breakers import Breakers
 from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords, facts
 from carillon.domain.admission import RUN_CANCELLED, Contested, Drop, End, Start, Superseded, WaitLonger, judge
+from carillon.domain.breaker import TARGET_UNAVAILABLE, Abandon, Park, Pass
 from carillon.domain.callbacks import request_of
 from carillon.domain.due import due_time
-from carillon.domain.job import Definition, Target
+from carillon.domain.job import Definition, HttpTarget, Target
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
 from carillon.domain.outcomes import TARGET_GONE, CallRequest, Outcome, SendRequest, Verdict, classify, error_code
 from carillon.domain.retry import GiveUp, decide_retry
@@ -58,6 +60,7 @@ class ExecuteRun:
     ids: Ids
     timing: ExecutionTiming
     destinations: DestinationStore
+    breakers: Breakers
     sender: Sender
 
     def __call__(self, delivery: Delivery, stop_by_ms: int) -> bool:
@@ -142,6 +145,10 @@ class ExecuteRun:
             written = self.records.end(run, End(RunState.DEAD_LETTERED, "no_signing_secret"))
             return DONE if isinstance(written, Saved) else self.records.settle(written, definition, delivery)
         destinations = self.destinations.of(run.tenant)
+        admission = self._admission(run, definition, now_ms)
+        if not isinstance(admission, Pass):
+            written = self._wait_for_target(run, definition, admission)
+            return DONE if isinstance(written, Saved) else self.records.settle(written, definition, delivery)
         begun = self.records.save(
             started(
                 run,
@@ -160,6 +167,28 @@ class ExecuteRun:
         request = request_of(begun.run, definition.spec, secrets, destinations, now_ms)
         return self._call(begun.run, definition, request, delivery, now_ms)
 
+    def _admission(self, run: Run, definition: Definition, now_ms: int) -> Pass | Park | Abandon:
+        """What the circuit breaker of the target says to the run."""
+        target = definition.spec.target
+        if not isinstance(target, HttpTarget):
+            return Pass()
+        return self.breakers.admit(
+            run.tenant,
+            target.url,
+            timeout_ms=self._timeout_ms(definition),
+            due_ms=due_time(definition.job, run.key),
+            now_ms=now_ms,
+        )
+
+    def _wait_for_target(self, run: Run, definition: Definition, admission: Park | Abandon) -> Saved | Refused:
+        """The target does not answer: the run waits, and no attempt is spent on it; in the end it is given up."""
+        if isinstance(admission, Abandon):
+            return self.records.end(run, End(RunState.DEAD_LETTERED, TARGET_UNAVAILABLE))
+        self.records.meter.count("runs_parked")
+        lane, at_ms = definition.spec.target.lane, admission.until_ms
+        parked = waiting(run, at_ms=at_ms, attempts=run.attempts, lane=lane, reason=TARGET_UNAVAILABLE)
+        return self.records.save(parked)
+
     def _call(
         self, run: Run, definition: Definition, request: CallRequest | SendRequest, delivery: Delivery, now_ms: int
     ) -> bool:
@@ -172,7 +201,9 @@ class ExecuteRun:
             beat=pulse.beat,
             beat_every_ms=self.timing.beat_ms,
         )
-        return self._finish(pulse.run, definition, outcome)
+        is_done = self._finish(pulse.run, definition, outcome)
+        self.breakers.learn(run.tenant, request.url, outcome, self.records.clock.now_ms())
+        return is_done
 
     def _timeout_ms(self, definition: Definition) -> int:
         return min(definition.spec.target.timeout_ms, self.timing.call_limit_ms)

@@ -224,6 +224,12 @@ class WorkerSettings(
     side_by_side: Annotated[int, Between(1, 10)]
     """How many messages of a batch are handled at the same time (1 to 10, the largest batch)."""
 
+    breaker_failures: Annotated[int, Between(1, 1000)]
+    """After how many failures in a row the circuit breaker of a target opens (1 to 1000)."""
+
+    breaker_pause_seconds: Annotated[int, Between(1, 300)]
+    """For how many seconds it lets nobody through at first (1 to 300); the pause doubles, to five minutes at most."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLettersSettings(RetentionPeriodSettings, ControlTableSettings, JobsTableSettings, StageSettings):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from carillon.domain.breaker import Breaker
     from carillon.domain.outcomes import CallRequest, Outcome, SendRequest
 
 
@@ -52,4 +53,20 @@ class Quarantine(Protocol):
 
     def set_aside(self, message_id: str, body: str, reason: str, now_ms: int) -> None:
         """Keep the message (cut to 1,024 characters) for 90 days, for a person to look at."""
+        ...
+
+
+class BreakerStore(Protocol):
+    """The circuit breakers that have opened."""
+
+    def of(self, tenant: str) -> Mapping[str, Breaker]:
+        """A tenant's breakers by their targets; what others have written may take some seconds to be seen.
+
+        Raises:
+            UnreadableItemError: what is stored is damaged.
+        """
+        ...
+
+    def save(self, breaker: Breaker) -> bool:
+        """Store it if the stored one is that of the `rev` before, or none. A repeat of the same write succeeds."""
         ...

@@ -65,6 +65,12 @@ ENDED_AT: Final = "ended_at"
 DEAD_TENANT: Final = "dead_tenant"
 DEAD_AT: Final = "dead_at"
 
+# of breakers
+LEVEL: Final = "level"
+RETRY_AT: Final = "retry_at"
+PROBE_UNTIL: Final = "probe_until"
+CLOSED_AT: Final = "closed_at"
+
 # of the control table
 OWNER: Final = "owner"
 COVERED_UNTIL: Final = "covered_until"
@@ -143,6 +149,11 @@ def run_sk(name: str) -> str:
 def run_name_in(sk: str) -> str | None:
     """The name of the run whose sort key this is, or None when it is no run's."""
     return sk[len(RUN_PREFIX) :] if sk.startswith(RUN_PREFIX) else None
+
+
+def breakers_pk(tenant: str) -> str:
+    """The partition of the breakers of a tenant's targets, whose sort keys are the targets."""
+    return f"BREAKERS#{tenant}"
 
 
 # ------------------------------------------------------------------------------------------------------- control table

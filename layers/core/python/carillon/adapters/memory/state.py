@@ -6,6 +6,7 @@ from threading import RLock
 
 from carillon.adapters.store_rules import due_job, due_run
 from carillon.domain.audit import AuditEvent
+from carillon.domain.breaker import Breaker
 from carillon.domain.destinations import Destinations
 from carillon.domain.idempotency import IdempotencyRecord
 from carillon.domain.job import Job, JobSpec
@@ -70,6 +71,7 @@ class MemoryState:
     tenants: dict[str, Tenant] = field(default_factory=dict)
     api_keys: dict[str, ApiKey] = field(default_factory=dict)
     destinations: dict[str, Destinations] = field(default_factory=dict)
+    breakers: dict[tuple[str, str], Breaker] = field(default_factory=dict)
     secrets: defaultdict[str, dict[str, tuple[SigningSecret, str]]] = field(default_factory=lambda: defaultdict(dict))
     requests: dict[tuple[str, str], IdempotencyRecord] = field(default_factory=dict)
     audit: defaultdict[str, dict[str, AuditEvent]] = field(default_factory=lambda: defaultdict(dict))

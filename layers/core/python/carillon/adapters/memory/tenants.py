@@ -1,10 +1,11 @@
-"""Tenants, keys, secrets and the quarantine in memory."""
+"""Tenants, what belongs to them, and the quarantine in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from carillon.adapters.memory.state import MemoryState, SetAside
 from carillon.domain.audit import AuditEvent
+from carillon.domain.breaker import Breaker
 from carillon.domain.destinations import ANYWHERE, Destinations
 from carillon.domain.secrets import Rotation, SigningSecret, signing
 from carillon.domain.tenancy import ApiKey, Tenant
@@ -160,6 +161,28 @@ class MemoryDestinations:
                 self._state.destinations[tenant] = destinations
                 return True
             return stored == destinations
+
+
+class MemoryBreakers:
+    """The breakers that have opened."""
+
+    def __init__(self, state: MemoryState) -> None:
+        self._state = state
+
+    def of(self, tenant: str) -> Mapping[str, Breaker]:
+        """A tenant's breakers by their targets."""
+        with self._state.lock:
+            return {target: each for (owner, target), each in self._state.breakers.items() if owner == tenant}
+
+    def save(self, breaker: Breaker) -> bool:
+        """Store it if the stored one is that of the `rev` before, or none. A repeat of the same write succeeds."""
+        key = (breaker.tenant, breaker.target)
+        with self._state.lock:
+            stored = self._state.breakers.get(key)
+            if stored is None or stored.rev == breaker.rev - 1:
+                self._state.breakers[key] = breaker
+                return True
+            return stored == breaker
 
 
 class MemoryQuarantine:
