@@ -1,4 +1,7 @@
-"""The CDK app: `npx cdk synth|deploy|destroy -c stage=local|dev|small|prod [-c alarm_email=ops@example.com]`."""
+"""The CDK app: `npx cdk synth|deploy|destroy -c stage=local|dev|small|prod [-c alarm_email=ops@example.com]`.
+
+`-c api_url=https://…` names the address of a custom domain of the API, which targets are told.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +48,8 @@ def chosen_stage(app: App) -> Stage:
         ValueError: There is no such stage.
     """
     stage = stage_named(app.node.try_get_context("stage") or DEFAULT_STAGE)
-    alarm_email = app.node.try_get_context("alarm_email")
-    return replace(stage, alarm_email=alarm_email) if alarm_email else stage
+    choices = {name: app.node.try_get_context(name) for name in ("alarm_email", "api_url")}
+    return replace(stage, **{name: choice for name, choice in choices.items() if choice})
 
 
 def main() -> None:

@@ -138,6 +138,9 @@ class Stage:
     The workers may send to these and to no others. A queue of another account has to let them by a policy of its own.
     """
 
+    api_url: str | None = None
+    """Under which address targets reach this stage's API, if not the gateway's own: `https://` and a custom domain."""
+
     secrets_kept_seconds: int = 300
     """How long functions keep a tenant's signing secrets in memory (0 to 300): so late may a rotation be known."""
 

@@ -15,7 +15,7 @@ Decorated = Callable[..., Any]
 Option = Callable[[Decorated], Decorated]
 
 _DURATION = DurationType()
-_OF_CALLS = ("url", "method", "timeout")
+_OF_CALLS = ("url", "method", "timeout", "cancel_url")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 
 SCHEDULE_KINDS = ("run_at", "delay", "every", "cron")
@@ -40,6 +40,10 @@ TARGET_OPTIONS: tuple[Option, ...] = (
     click.option("--method", type=click.Choice(_METHODS, case_sensitive=False), help="Method of the call.  [POST]"),
     click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="A header of the call; repeatable."),
     click.option("--timeout", type=_DURATION, help="How long the call may take.  [15s]"),
+    click.option("--async", "is_async", is_flag=True, default=None, help="The target answers 202 and completes later."),
+    click.option("--completion-timeout", type=_DURATION, help="How long that may take; means --async.  [6h]"),
+    click.option("--heartbeat-timeout", type=_DURATION, help="How far apart its signs of life may be; means --async."),
+    click.option("--cancel-url", metavar="URL", help="Who is told when a run under way is cancelled."),
     click.option("--priority", type=click.Choice(["high", "normal", "low"]), help="Which queue it takes.  [normal]"),
     click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="A label to find it by; repeatable."),
     click.option("--max-attempts", type=int, help="How often a run is tried."),
@@ -90,17 +94,26 @@ def target_of(flags: Mapping[str, Any]) -> dict[str, Any]:
     """
     if flags["queue"]:
         _check_queue_alone(flags)
-        return {"type": "queue", "queue_url": flags["queue"]}
+        return {"type": "queue", "queue_url": flags["queue"]} | _completion(flags)
     target = ({"type": "http"} if flags["url"] is not None else {}) | _given(flags, *_OF_CALLS)
+    target |= _completion(flags)
     if headers := _pairs(flags["headers"], ":", "--header NAME:VALUE", str.lower):
         target["headers"] = headers
     return target
 
 
+def _completion(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The `completion` of a target, if one of its flags is given."""
+    times = {"timeout": flags["completion_timeout"], "heartbeat_timeout": flags["heartbeat_timeout"]}
+    given = {name: value for name, value in times.items() if value is not None}
+    return {"completion": {"mode": "async"} | given} if given or flags["is_async"] else {}
+
+
 def _check_queue_alone(flags: Mapping[str, Any]) -> None:
     given = [name for name in (*_OF_CALLS, "headers") if flags[name]]
     if given:
-        raise click.UsageError(f"--{given[0].removesuffix('s')} is of a call and does not go with --queue")
+        flag = given[0].removesuffix("s").replace("_", "-")
+        raise click.UsageError(f"--{flag} is of a call and does not go with --queue")
 
 
 def rules_of(flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,16 +143,16 @@ def encoded(definition: Mapping[str, Any], payload: str | None) -> bytes:
         raise click.UsageError("the arguments are not UTF-8") from None
 
 
-def payload_text(given: str | None) -> str | None:
-    """The JSON text of a payload: as given, or from the file behind an `@` (`@-` is stdin).
+def payload_text(given: str | None, flag: str = "--payload") -> str | None:
+    """The JSON text that a flag takes, a payload's if not said: as given, or from a file behind an `@` (`@-` is stdin).
 
     Raises:
         click.UsageError: It cannot be read or is not JSON.
     """
     if given is None:
         return None
-    text = read_text(given[1:], "--payload") if given.startswith("@") else given
-    checked_json(text, "--payload")
+    text = read_text(given[1:], flag) if given.startswith("@") else given
+    checked_json(text, flag)
     return text
 
 

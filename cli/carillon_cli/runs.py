@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from carillon_cli.config import Service, uses_service
+from carillon_cli.definition import payload_text
 from carillon_cli.listing import list_options, print_page
 from carillon_cli.output import print_fields, print_json, print_table, shown_ms
 
@@ -25,7 +26,7 @@ _ATTEMPT_COLUMNS = ("ATTEMPT", "STARTED", "ENDED", "STATUS", "ERROR", "RESPONSE"
 
 @click.group()
 def runs() -> None:
-    """List, show, cancel and retry runs of jobs."""
+    """List, show, cancel, complete and retry runs of jobs."""
 
 
 @runs.command("list")
@@ -61,6 +62,36 @@ def get(service: Service, run_id: str) -> None:
 def cancel(service: Service, run_id: str) -> None:
     """Cancel a run that waits, or break off the call of one that runs."""
     _print_state(service, service.client.cancel_run(run_id))
+
+
+@runs.command()
+@click.argument("run_id", metavar="RUN_ID")
+@click.option("--failed", is_flag=True, help="The attempt has failed.  [it has succeeded]")
+@click.option("--no-retry", is_flag=True, help="It is not to be tried again; means --failed.")
+@click.option("--result", metavar="JSON|@FILE", help="What to keep with the attempt, up to 4 KiB.")
+@uses_service()
+def complete(service: Service, run_id: str, result: str | None, *, failed: bool, no_retry: bool) -> None:
+    """Complete a run whose target answered 202, in place of the target."""
+    outcome = "failed" if failed or no_retry else "succeeded"
+    text = payload_text(result, "--result")
+    _print_standing(
+        service, service.client.complete_run(run_id, outcome, retry=False if no_retry else None, result=text)
+    )
+
+
+@runs.command()
+@click.argument("run_id", metavar="RUN_ID")
+@uses_service()
+def heartbeat(service: Service, run_id: str) -> None:
+    """Put off the deadline of a run whose target answered 202, in place of the target."""
+    _print_standing(service, service.client.keep_run_alive(run_id))
+
+
+def _print_standing(service: Service, standing: Mapping[str, Any]) -> None:
+    if service.as_json:
+        print_json(standing)
+    else:
+        print_fields(list(standing.items()))
 
 
 @runs.command()

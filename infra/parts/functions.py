@@ -86,6 +86,7 @@ class Functions(FunctionFactory):
             "jobs_table": self._storage.jobs.table_name,
             "control_table": self._storage.control.table_name,
         }
+        self._api_url = stage.api_url or f"https://{ground.api_host}"
         self._targets = _targets(stage, ground.api_host)
         self._queue_urls: dict[str, Any] = {
             f"{work.name}_queue_url": work.queue.queue_url for work in self._queues.work
@@ -224,6 +225,7 @@ class Functions(FunctionFactory):
                     retention_days=self.stage.retention_days,
                     **self._targets,
                     lane=lane,
+                    api_url=self._api_url,
                     call_seconds_limit=SHORT_CALL_SECONDS if lane == "short" else LONG_CALL_SECONDS,
                     side_by_side=BATCH if lane == "short" else 1,
                     breaker_failures=self.stage.breaker_failures,

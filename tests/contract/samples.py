@@ -8,6 +8,7 @@ from carillon.adapters.store_rules import due_job, due_run
 from carillon.domain.editing import cancel
 from carillon.domain.identity import RunKey, ulid
 from carillon.domain.job import (
+    Completion,
     Definition,
     HttpTarget,
     Job,
@@ -21,7 +22,7 @@ from carillon.domain.job import (
 )
 from carillon.domain.planning import DueJob, DueRun, Occurrence
 from carillon.domain.retry import Jitter, RetryPolicy
-from carillon.domain.run import Attempt, Run, RunState, SkippedBlock
+from carillon.domain.run import Attempt, Run, RunState, SkippedBlock, accepted, started
 from carillon.domain.settling import Moment
 from carillon.ports.jobs import Claim, Confirmation, JobStore
 
@@ -93,7 +94,12 @@ def a_full_definition() -> Definition:
         expires_at=NOW_MS // 1000,
         spec={
             "target": HttpTarget(
-                "https://hooks.example.net/ü?x=1", "PUT", (("X-A", "1"), ("X-A", "ä")), timeout_ms=90_000
+                "https://hooks.example.net/ü?x=1",
+                "PUT",
+                (("X-A", "1"), ("X-A", "ä")),
+                timeout_ms=90_000,
+                completion=Completion(7_200_000, 60_000),
+                cancel_url="https://hooks.example.net/stop",
             ),
             "retry": RetryPolicy(3, 500, 1.5, 9_000, Jitter.NONE, (1, 2), (429, 503)),
             "revisions": (Revision(1, 0), Revision(2, NOW_MS, RevisionKind.PAUSED)),
@@ -204,11 +210,21 @@ def a_full_run(job: Job) -> Run:
         attempts=(
             Attempt(1, NOW_MS),
             Attempt(2, NOW_MS, NOW_MS + 1, 500, "http_status", 'say "hi" ☎\x00', truncated=True, revision=3),
+            Attempt(3, NOW_MS, NOW_MS + 1, 202, token_digest="d" * 43, report="failed", result='{"a": "\\ud800 ☎"}'),
         ),
         block=SkippedBlock(12, NOW_MS - 5, NOW_MS),
         ended_at=NOW_MS + 9,
         expires_at=NOW_MS // 1000 + 86_400,
     )
+
+
+def an_awaited_run(job: Job, **changes: Any) -> Run:
+    """A run that was started and accepted: its target gives signs of life each five minutes, and is done in an hour."""
+    begun = started(
+        a_run(job), now_ms=NOW_MS, due_ms=NOW_MS, lease_ms=60_000, start_id="S" * 26, revision=1, token_digest="d" * 43
+    )
+    taken = accepted(begun, now_ms=NOW_MS, attempts=begun.attempts, until_ms=NOW_MS + 3_600_000, heartbeat_ms=300_000)
+    return replace(taken, **changes)
 
 
 def confirm_one(jobs: JobStore, confirmation: Confirmation) -> bool:

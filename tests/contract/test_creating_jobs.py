@@ -2,12 +2,21 @@
 
 import pytest
 
+from carillon.domain.job import Completion, QueueTarget
 from carillon.ports.errors import NameTakenError
 from contract.backends import Stores
 from contract.samples import a_definition, a_full_definition, cancelled_now
 
+QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/111122223333/orders.fifo"
+DEFINITIONS = [
+    a_definition(),
+    a_full_definition(),
+    a_definition(spec={"target": QueueTarget(QUEUE_URL)}),
+    a_definition(spec={"target": QueueTarget(QUEUE_URL, Completion(60_000))}),
+]
 
-@pytest.mark.parametrize("definition", [a_definition(), a_full_definition()], ids=["plain", "everything set"])
+
+@pytest.mark.parametrize("definition", DEFINITIONS, ids=["plain", "everything set", "queue", "completed queue"])
 def test_what_was_created_is_read_as_it_was(stores: Stores, definition: object) -> None:
     """Nothing of a job is lost or changed by storing it."""
     stores.jobs.create(definition)  # type: ignore[arg-type]  # parametrised values come untyped

@@ -4,19 +4,20 @@ from dataclasses import replace
 
 import pytest
 
+from carillon.domain.due import DueRun
 from carillon.domain.identity import RunKey
-from carillon.domain.run import Run, RunState
+from carillon.domain.run import Run, RunState, ended, kept_alive, noticed, waiting
 from carillon.ports.runs import Refused, Saved
 from contract.backends import Stores
-from contract.samples import NOW_MS, a_full_run, a_job, a_run, a_skipped, as_waiting
+from contract.samples import NOW_MS, a_full_run, a_job, a_run, a_skipped, an_awaited_run, as_waiting
 
 JOB = a_job()
 
 
 @pytest.mark.parametrize(
     "run",
-    [a_run(JOB), a_full_run(JOB), a_skipped(JOB, NOW_MS), a_skipped(JOB, NOW_MS, count=40)],
-    ids=["waiting", "everything set", "skipped", "block"],
+    [a_run(JOB), a_full_run(JOB), an_awaited_run(JOB), a_skipped(JOB, NOW_MS), a_skipped(JOB, NOW_MS, count=40)],
+    ids=["waiting", "everything set", "awaited", "skipped", "block"],
 )
 def test_what_was_saved_is_read_as_it_was(stores: Stores, run: Run) -> None:
     """Nothing of a run is lost or changed by storing it."""
@@ -94,6 +95,54 @@ def test_a_run_leaves_the_index_by_its_wait_number(stores: Stores) -> None:
     stores.runs.save(again, seen=2)
     assert not stores.runs.leave_index(as_waiting(run)), "an older sight of it changes nothing"
     assert stores.due_entries() == [as_waiting(again)]
+
+
+def test_an_awaited_run_is_found_by_its_deadline(stores: Stores) -> None:
+    """It is in the due index at its deadline, as what it is, and whole in its record."""
+    run = an_awaited_run(JOB)
+    stores.runs.save(run, seen=None)
+    assert stores.runs.get(run.key) == run
+    (entry,) = stores.due_entries()
+    assert isinstance(entry, DueRun)
+    assert (entry.next_fire_time, entry.state, entry.is_start) == (NOW_MS + 300_000, run.state, False)
+
+
+def test_a_heartbeat_moves_the_deadline_and_voids_what_was_seen_of_it(stores: Stores) -> None:
+    """Whoever has seen the older deadline takes nothing out of the index, whenever the sign of life came."""
+    run = an_awaited_run(JOB)
+    stores.runs.save(run, seen=None)
+    beaten = kept_alive(run, now_ms=NOW_MS + 200_000)
+    assert stores.runs.save(beaten, seen=run.rev) == Saved(beaten)
+    assert not stores.runs.leave_index(as_waiting(run))
+    assert stores.due_entries() == [as_waiting(beaten)]
+    assert stores.runs.leave_index(as_waiting(beaten))
+    again = kept_alive(beaten, now_ms=NOW_MS + 400_000)
+    assert stores.runs.save(again, seen=beaten.rev) == Saved(again)
+    assert stores.due_entries() == [as_waiting(again)]
+
+
+def test_of_a_deadline_and_a_completion_one_is_written(stores: Stores) -> None:
+    """Both have read the same record; who comes second learns what the first has written."""
+    run = an_awaited_run(JOB)
+    stores.runs.save(run, seen=None)
+    done = ended(run, RunState.SUCCEEDED, now_ms=NOW_MS + 300_000, expires_at=1)
+    late = waiting(run, at_ms=NOW_MS + 301_000, attempts=run.attempts, lane=run.lane)
+    assert stores.runs.save(done, seen=run.rev) == Saved(done)
+    assert stores.runs.save(late, seen=run.rev) == Refused(done)
+    assert stores.due_entries() == []
+
+
+def test_a_cancelled_run_is_due_until_its_target_is_told(stores: Stores) -> None:
+    """A notice waits like anything else; when it is written that it is given, it has left."""
+    run = an_awaited_run(JOB)
+    stores.runs.save(run, seen=None)
+    owed = ended(run, RunState.CANCELLED, now_ms=NOW_MS, expires_at=1, notice=True)
+    stores.runs.save(owed, seen=run.rev)
+    assert stores.due_entries() == [as_waiting(owed)]
+    assert not stores.runs.leave_index(as_waiting(run))
+    stores.runs.save(noticed(owed), seen=owed.rev)
+    assert stores.due_entries() == []
+    assert stores.runs.get(run.key) == noticed(owed)
 
 
 def test_a_run_that_does_not_wait_leaves_nothing(stores: Stores) -> None:

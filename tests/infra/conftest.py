@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Synthesise = Callable[[Stage], Template]
 
 # Everything that a stage may switch on.
-WATCHED = replace(PROD, name="watched", alarm_email="ops@example.com", tracing=True)
+WATCHED = replace(PROD, name="watched", alarm_email="ops@example.com", tracing=True, api_url="https://api.acme.com")
 ALL_STAGES = {**STAGES, WATCHED.name: WATCHED}
 
 

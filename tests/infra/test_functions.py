@@ -83,6 +83,12 @@ def test_what_checks_targets_knows_the_policy_of_the_stage(template: Template, s
     assert read.target_queues == stage.target_queues
 
 
+@pytest.mark.parametrize("function", ["Worker", "LongWorker"])
+def test_what_calls_targets_knows_where_they_reach_the_api(template: Template, stage: Stage, function: str) -> None:
+    """At the gateway's own address, unless the stage has another."""
+    assert loaded(template, function).api_url == (stage.api_url or "https://api.test")
+
+
 @pytest.mark.parametrize("function", SETTINGS)
 def test_names_and_addresses_are_of_the_right_resources(template: Template, function: str) -> None:
     """No two tables, queues or keys are mixed up."""

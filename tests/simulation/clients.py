@@ -127,7 +127,7 @@ def _may_be_asked(run: Run, kind: AskKind) -> bool:
 def _asked_of_run(ports: Any, wish: AskPlan, run_id: str, server: "Server", *, is_again: bool) -> Run:
     now_ms = server.clock.now_ms()
     if wish.kind is AskKind.CANCEL:
-        return CancelRun(ports.runs, RETENTION_MS)(TENANT, run_id, now_ms)
+        return CancelRun(ports.jobs, ports.runs, RETENTION_MS)(TENANT, run_id, now_ms)
     return RedriveRun(ports.jobs, ports.runs, RETENTION_MS)(TENANT, run_id, now_ms, is_again=is_again)
 
 

@@ -27,7 +27,7 @@ from carillon.entrypoint.ticks import tick_handler
 from carillon.ports.errors import UnavailableError
 
 from .actors import LIMITED, RETENTION_MS, TENANT, SkewedClock
-from .target import Caller
+from .target import API_URL, Caller
 
 if TYPE_CHECKING:
     from .world import World
@@ -154,8 +154,8 @@ class Machines:
         bury = BuryMessage(records, self._quarantine)
         return Worker(
             clock,
-            ExecuteRun(*parts, SHORT, ports.destinations, self._breakers(clock), queues),
-            ExecuteRun(*parts, LONG, ports.destinations, self._breakers(clock), queues),
+            ExecuteRun(*parts, SHORT, ports.destinations, self._breakers(clock), queues, API_URL),
+            ExecuteRun(*parts, LONG, ports.destinations, self._breakers(clock), queues, API_URL),
             lambda delivery, _stop_by_ms: bury(delivery),
         )
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .actors import SkewedClock
     from .world import World
 
+API_URL = "https://api.carillon.test"
 _RANGE = 1 << 32
 _OK = answered(status=200, started_ms=0, duration_ms=1)
 

@@ -124,7 +124,7 @@ class ApiUnderTest:
             "destinations": world.destinations,
         }
         own |= {"secrets": world.secrets, "trail": world.trail, "requests": world.requests}
-        edges = {"clock": world.clock, "ids": world.ids, "cursor_key": lambda: CURSOR_KEY}
+        edges = {"clock": world.clock, "ids": world.ids, "meter": world.meter, "cursor_key": lambda: CURSOR_KEY}
         rules = {"policy": self.policy, "shards": 64, "retention_ms": RETENTION_MS}
         return build_api(**{**own, **edges, **rules, **ports})
 

@@ -49,7 +49,7 @@ def environment_of(
     tables = {"jobs_table": jobs, "control_table": control, "secrets_key_id": key_id, "secrets_kept_seconds": 300}
     stage = {"stage": "test", "groups": 1, "shards": 2, "retention_days": 7}
     dispatching = {"look_ahead_seconds": 60, "batched_updates": False, "catch_up_rate": 100}
-    calling = {"lane": "short", "call_seconds_limit": 60, "side_by_side": 2}
+    calling = {"lane": "short", "call_seconds_limit": 60, "side_by_side": 2, "api_url": "http://api.test"}
     targets = {"allow_loopback_targets": True, "target_ports": ("443",)} | dict.fromkeys(NO_ENTRIES, ())
     values = {**queues, **dead, **tables, **stage, **dispatching, **calling, **targets, **changes}
     settings_type = SETTINGS[function]

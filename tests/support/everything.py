@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from carillon.domain.completions import new_token, token_digest
 from carillon.domain.identity import ulid
-from carillon.domain.run import RunState
+from carillon.domain.run import Attempt, RunState
 from carillon.entrypoint.routing import Route
 from support.api import ApiUnderTest, Json, Reply, description
 
@@ -35,6 +36,9 @@ def routing_table() -> tuple[Route[Any], ...]:
     routes: tuple[Route[Any], ...] = ApiUnderTest().handle.routes  # type: ignore[attr-defined]  # the front knows them
     return tuple(route for route in routes if route.handle is not None)
 
+
+TOKEN = new_token(bytes(32))
+"""Of the run that waits to be completed."""
 
 ROUTES: Mapping[str, Route[Any]] = {f"{route.method} {route.template}": route for route in routing_table()}
 WITH_KEY = [name for name, route in ROUTES.items() if route.scope is not None]
@@ -71,6 +75,8 @@ class Everything:
             "PUT /v1/jobs/by-name/{name}": lambda: {
                 "name": self.request("PUT /v1/jobs/by-name/{name}")["body"]["name"]
             },
+            "POST /v1/runs/{run_id}/heartbeat": lambda: {"run_id": self.awaited_run_id},
+            "POST /v1/runs/{run_id}/complete": lambda: {"run_id": self.awaited_run_id},
         }
 
     @cached_property
@@ -78,6 +84,14 @@ class Everything:
         """A dead letter of the job."""
         now_ms = self.api.world.clock.now_ms()
         return self._run(2_000, RunState.DEAD_LETTERED, attempt=1, ended_at=now_ms - 500)
+
+    @cached_property
+    def awaited_run_id(self) -> str:
+        """A run of the job that waits to be completed, with `TOKEN`."""
+        now_ms = self.api.world.clock.now_ms()
+        attempts = (Attempt(1, now_ms, token_digest="old"), Attempt(2, now_ms, token_digest=token_digest(TOKEN)))
+        waits = {"attempt": 2, "attempts": attempts, "completion_until": now_ms + 60_000}
+        return self._run(3_000, RunState.AWAITING_COMPLETION, next_fire_time=now_ms + 60_000, **waits)
 
     def _run(self, age_ms: int, state: RunState, **fields: Any) -> str:
         now_ms = self.api.world.clock.now_ms()

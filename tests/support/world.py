@@ -39,6 +39,7 @@ from carillon.domain.target_policy import of_stage
 
 START_MS = 1_790_000_000_000
 DAY_MS = 24 * 3600 * 1000
+API_URL = "https://api.carillon.test"
 TENANT, NEIGHBOUR = "acme", "umbrella"
 QUEUE_ARN = "arn:aws:sqs:eu-west-1:111122223333:orders"
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/111122223333/orders"
@@ -199,6 +200,7 @@ class World:
             self.destinations,
             self.breakers,
             self.target_queues,
+            API_URL,
         )
 
     def burier(self) -> BuryMessage:

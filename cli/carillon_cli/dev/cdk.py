@@ -26,16 +26,19 @@ class Cdk:
         workspace: where the assembly, the outputs and the logs go.
         endpoint: the local AWS.
         stop: set when somebody asks to stop.
+        api_url: where the API is to be reached.
     """
 
     project: Project
     workspace: Workspace
     endpoint: str
     stop: threading.Event
+    api_url: str
 
     def start_synth(self) -> Child:
         """Start synthesising the local stage; needs no AWS."""
-        return self._start("synth", ["synth", "--quiet", "-c", f"stage={STAGE}", "-o", str(self.workspace.assembly)])
+        choices = ["-c", f"stage={STAGE}", "-c", f"api_url={self.api_url}"]
+        return self._start("synth", ["synth", "--quiet", *choices, "-o", str(self.workspace.assembly)])
 
     def finish_synth(self, synth: Child) -> None:
         """Wait for the synthesis.

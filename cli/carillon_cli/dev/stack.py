@@ -127,8 +127,9 @@ class _Start:
     def run(self, port: int) -> Running:
         gateway = self._gateway(port)
         settings = self._settings()
-        cdk = Cdk(self.options.project, self.area, settings.endpoint, self.stop)
-        fingerprint = self.options.project.fingerprint()
+        url = f"http://localhost:{port}"
+        cdk = Cdk(self.options.project, self.area, settings.endpoint, self.stop, url)
+        fingerprint = f"{self.options.project.fingerprint()} {url}"  # the functions are told the address
         unchanged = self.area.deployed_fingerprint() == fingerprint
         synth = None if unchanged else self._begin(cdk.start_synth())  # takes longest and needs no AWS
         aws = self._aws(settings)
@@ -141,7 +142,7 @@ class _Start:
         with self.progress.step("first functions started"):
             self._wake(aws, deployment)
             gateway.check(_HEALTH_PATH)
-        return Running(f"http://localhost:{port}", credentials, deployment, aws)
+        return Running(url, credentials, deployment, aws)
 
     def _gateway(self, port: int) -> Gateway:
         try:

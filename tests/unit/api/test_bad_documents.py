@@ -145,8 +145,6 @@ NOT_BUILT: list[tuple[str, dict[str, Any], str]] = [
     ("overlap-skip", {"overlap": "skip"}, "/overlap"),
     ("overlap-queue", {"overlap": "queue"}, "/overlap"),
     ("overlap-cancel", {"overlap": "cancel_previous"}, "/overlap"),
-    ("completion", {"target__completion": {"mode": "async"}}, "/target/completion"),
-    ("cancel-url", {"target__cancel_url": "https://svc.carillon.dev/stop"}, "/target/cancel_url"),
     ("payload-ref", {"payload_ref": "pay_1"}, "/payload_ref"),
 ]
 

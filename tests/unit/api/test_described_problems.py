@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from carillon.application.api_keys import MOST_KEYS
+from carillon.domain.identity import RunKey
 from carillon.domain.job import JobState, Revision
 from carillon.domain.revisions import MOST_REVISIONS
 from carillon.domain.run import RunState
 from carillon.entrypoint.problems import KINDS
 from carillon.ports.errors import UnavailableError
 from support.api import JOB, Reply
-from support.everything import NAME, ROUTES, UNKNOWN, Everything, description, operation_of
+from support.everything import NAME, ROUTES, TOKEN, UNKNOWN, Everything, description, operation_of
 
 KEY = {"Idempotency-Key": "7c4a8d09-ca95-4c28"}
 Provoke = Callable[[Everything, str], Reply]
@@ -155,6 +156,27 @@ def of_a_run_that_succeeded(everything: Everything, name: str) -> Reply:
     return everything.ask(name, ids={"run_id": run.key.run_id})
 
 
+def with_a_token_of_an_attempt_that_has_ended(everything: Everything, name: str) -> Reply:
+    """The run has gone on."""
+    run_id = everything.awaited_run_id
+    store = everything.api.world.runs
+    run = store.get(RunKey.parse(run_id))
+    assert run is not None
+    store.save(replace(run, rev=run.rev + 1, attempt=3, state=RunState.RETRYING), seen=run.rev)
+    return everything.ask(name, **with_headers(everything, name, **{"Carillon-Completion-Token": TOKEN}))
+
+
+def of_a_completed_attempt(everything: Everything, name: str) -> Reply:
+    """It was reported as succeeded."""
+    assert everything.ask(name).status == 200
+    return everything.ask(name, body={"outcome": "failed"})
+
+
+def of_a_run_that_retries(everything: Everything, name: str) -> Reply:
+    """It waits for a start, and not for a completion."""
+    return everything.ask(name, ids={"run_id": everything.ids["run_id"]})
+
+
 def with_many_keys(everything: Everything, name: str) -> Reply:
     """As many keys as may be are in force."""
     for _ in range(MOST_KEYS):
@@ -207,6 +229,9 @@ PROVOKE: Mapping[str, Provoke] = {
     "too_many_edits": after_many_edits,
     "run_ended": of_a_run_that_succeeded,
     "not_redrivable": of_a_run_that_succeeded,
+    "stale_attempt": with_a_token_of_an_attempt_that_has_ended,
+    "already_completed": of_a_completed_attempt,
+    "not_awaited": of_a_run_that_retries,
     "too_many_keys": with_many_keys,
     "key_ended": of_a_revoked_key,
     "last_key": of_the_last_key,

@@ -49,7 +49,10 @@ def test_it_has_the_routes_that_are_built_with_their_scopes() -> None:
         for template, operations in document()["paths"].items()
         for method, operation in operations.items()
     }
-    assert told == {name: [] if route.scope is None else [{"key": [route.scope]}] for name, route in ROUTES.items()}
+    assert told == {
+        name: ([] if route.scope is None else [{"key": [route.scope]}]) + ([{"token": []}] if route.takes_token else [])
+        for name, route in ROUTES.items()
+    }
     assert {route.scope for route in ROUTES.values()} - {None} <= set(SCOPES)
 
 

@@ -36,6 +36,13 @@ def test_a_queue_that_is_open_to_the_tenant_is_a_target(api: ApiUnderTest, name:
     assert [each["target"] for each in listed] == [queue(name)]
 
 
+def test_what_is_sent_may_have_to_be_completed(api: ApiUnderTest) -> None:
+    """It reads with the default filled in, and can be taken away."""
+    created = api.create(target=queue(completion={"mode": "async"}), payload=1)
+    assert created["target"] == queue(completion={"mode": "async", "timeout": "PT6H"})
+    assert api.patched(created["id"], {"target": {"completion": None}})["target"] == queue()
+
+
 REFUSED: list[tuple[str, Any, str]] = [
     ("other-tenants", URL + "theirs", "queue_not_allowed"),
     ("other-beginning", URL + "beginning", "queue_not_allowed"),
@@ -72,7 +79,13 @@ def test_any_other_queue_is_refused(api: ApiUnderTest, url: Any, code: str) -> N
         pytest.param({"type": "queue"}, {("/target/queue_url", "required")}, id="no-queue"),
         pytest.param(queue(url="https://a.net/"), {("/target/url", "unknown_field")}, id="url-beside-it"),
         pytest.param(queue(timeout="PT5S"), {("/target/timeout", "unknown_field")}, id="timeout"),
-        pytest.param(queue(completion={"mode": "async"}), {("/target/completion", "not_supported")}, id="completion"),
+        pytest.param(queue(cancel_url="https://a.net/"), {("/target/cancel_url", "unknown_field")}, id="cancel-url"),
+        pytest.param(queue(completion={}), {("/target/completion/mode", "required")}, id="completion"),
+        pytest.param(
+            queue(completion={"mode": "async", "timeout": "PT1M", "heartbeat_timeout": "PT2M"}),
+            {("/target/completion/heartbeat_timeout", "out_of_range")},
+            id="heartbeat",
+        ),
         pytest.param(
             {"type": "http", "url": "https://a.net/", "queue_url": URL},
             {("/target/queue_url", "unknown_field")},

@@ -22,13 +22,18 @@ def stored(api: ApiUnderTest) -> Json:
 def test_b226_a_bad_target_is_refused_at_creation_and_at_a_patch(
     api: ApiUnderTest, stored: Json, row: TargetRow
 ) -> None:
-    """B226: 422 with the code of what is wrong; nothing is created, and the job keeps its target."""
+    """B226: 422 with the code of what is wrong; nothing is created, and the job keeps its target.
+
+    The address that is told of a cancel is judged alike.
+    """
     before = api.snapshot()
     expected = {("/target/url", row.code or "")}
     created = api.call("POST", "/v1/jobs", job(target__url=row.url))
     patched = api.patch(stored["id"], {"target": {"url": row.url}})
     assert_refused(created, 422, expected)
     assert_refused(patched, 422, expected)
+    told = api.call("POST", "/v1/jobs", job(target__cancel_url=row.url))
+    assert_refused(told, 422, {("/target/cancel_url", row.code or "")})
     assert api.snapshot() == before
     assert len(row.url) < 20 or row.url not in created.text + patched.text
 

@@ -13,7 +13,7 @@ def test_every_route_asks_for_its_scope(name: str) -> None:
     everything, scope = Everything(), ROUTES[name].scope
     assert scope is not None
     api = everything.api
-    _ = everything.dead_run_id
+    _ = everything.dead_run_id, everything.awaited_run_id
     others = [each for each in SCOPES if each not in (scope, "admin")]
     before = api.snapshot()
     refused = everything.ask(name, key=api.add_key(*others))
@@ -54,7 +54,7 @@ def test_a_cursor_is_its_tenants_own(name: str) -> None:
     everything = Everything()
     api = everything.api
     api.create(name="another")
-    _ = everything.dead_run_id
+    _ = everything.dead_run_id, everything.awaited_run_id
     api.add_run(everything.job["id"], 9_000, state=RunState.DEAD_LETTERED, ended_at=api.world.clock.now_ms() - 9)
     api.call("POST", "/v1/keys", {"scopes": ["jobs:read"]})
     cursor = everything.ask(name, query={"limit": "1"}).json["next_cursor"]

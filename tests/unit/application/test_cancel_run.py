@@ -18,7 +18,7 @@ RETENTION_MS = 30 * DAY_MS
 
 def cancel(world: World, key: RunKey, tenant: str = TENANT) -> Run:
     """Cancel a run now."""
-    return CancelRun(world.runs, RETENTION_MS)(tenant, key.run_id, world.clock.now_ms())
+    return CancelRun(world.jobs, world.runs, RETENTION_MS)(tenant, key.run_id, world.clock.now_ms())
 
 
 def only_run(world: World, job_id: str) -> Run:

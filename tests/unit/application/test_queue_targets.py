@@ -2,7 +2,9 @@
 
 import pytest
 
-from carillon.domain.job import Lane, QueueTarget
+from carillon.application.complete_run import CompleteRun, Reporter
+from carillon.domain.completions import Completed, Report
+from carillon.domain.job import Completion, Lane, QueueTarget
 from carillon.domain.outcomes import Failure
 from carillon.domain.run import RunState
 from carillon.domain.schedule import OneOff
@@ -124,3 +126,37 @@ def test_its_lane_is_that_of_short_calls() -> None:
     world = World()
     job_id = world.create(OneOff(DUE_MS), target=QueueTarget(QUEUE_URL), payload=b"1")
     assert world.lane_of(job_id) is Lane.SHORT
+
+
+ASYNC = Completion(timeout_ms=3_600_000, heartbeat_ms=60_000)
+
+
+@pytest.mark.parametrize("url", [QUEUE_URL, FIFO_URL])
+def test_a_message_that_is_to_be_completed_brings_the_means(url: str) -> None:
+    """A send is no success then; the consumer reports with what stands in the attributes."""
+    world = World()
+    job_id = one_off(world, target=QueueTarget(url, ASYNC), payload=BODY.encode())
+    world.run_until(DUE_MS + 2_000)
+    (request,) = world.target_queues.sent_to(url)
+    assert len(request.attributes) == 10, "as many as SQS takes"
+    assert len(request.deduplication) <= 128
+    run = world.run_of(job_id, DUE_MS)
+    assert (run.state, run.attempts[0].status) == (RunState.AWAITING_COMPLETION, 200)
+    means = dict(request.attributes)
+    assert means["Carillon-Completion-Url"].endswith(f"/v1/runs/{run.key.run_id}/complete")
+    reporter = Reporter(token=means["Carillon-Completion-Token"])
+    done = CompleteRun(world.records(), world.ids)(reporter, run.key.run_id, Completed(Report.SUCCEEDED))
+    assert done.state is RunState.SUCCEEDED
+
+
+@pytest.mark.parametrize("url", [QUEUE_URL, FIFO_URL])
+def test_each_attempt_of_such_a_run_is_a_message_of_its_own(url: str) -> None:
+    """A FIFO queue must not take it for a repeat: the token of the first is stale."""
+    world = World()
+    job_id = one_off(world, target=QueueTarget(url, ASYNC), payload=BODY.encode())
+    world.run_until(DUE_MS + 70_000)
+    first, second = (dict(request.attributes) for request in world.target_queues.sent_to(url))
+    assert (first["Carillon-Attempt"], second["Carillon-Attempt"]) == ("1", "2")
+    assert first["Carillon-Completion-Token"] != second["Carillon-Completion-Token"]
+    run = world.run_of(job_id, DUE_MS)
+    assert (run.attempts[0].error, run.state) == ("heartbeat_timeout", RunState.AWAITING_COMPLETION)

@@ -17,6 +17,21 @@ HTTP = {"type": "http", "url": URL}
     ("flags", "sent"),
     [
         (("--delay", "10s"), {"schedule": {"delay": "PT10S"}}),
+        (
+            ("--delay", "1s", "--async"),
+            {"schedule": {"delay": "PT1S"}, "target": HTTP | {"completion": {"mode": "async"}}},
+        ),
+        (
+            ("--delay", "1s", "--completion-timeout", "2h", "--heartbeat-timeout", "5m", "--cancel-url", f"{URL}/stop"),
+            {
+                "schedule": {"delay": "PT1S"},
+                "target": HTTP
+                | {
+                    "completion": {"mode": "async", "timeout": "PT2H", "heartbeat_timeout": "PT5M"},
+                    "cancel_url": f"{URL}/stop",
+                },
+            },
+        ),
         (("--every", "1h30m", "--max-runs", "3"), {"schedule": {"every": "PT1H30M", "max_runs": 3}}),
         (
             ("--cron", "0 2 * * *", "--timezone", "Asia/Kolkata", "--dst-gap", "skip", "--dst-overlap", "both"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from carillon.domain.identity import RunKey
 from carillon.domain.instants import parse_instant
 from carillon.domain.run import Attempt, RunState
 
@@ -59,3 +60,46 @@ def test_a_run_is_shown_with_its_attempts(carillon: Run, runs: list[str]) -> Non
     attempts = shown.split("\n\n")[1].splitlines()
     assert [line.split()[0] for line in attempts] == ["ATTEMPT", "1", "2"]
     assert "busy\\x1b[31m" in attempts[1]
+
+
+@pytest.fixture
+def awaited(service: Any, job: str) -> str:
+    """A run whose target has answered 202."""
+    attempts = (Attempt(1, DUE, status=202, token_digest="d" * 43),)
+    waits = {"next_fire_time": DUE + 60_000, "heartbeat_ms": 60_000, "completion_until": DUE + 3_600_000}
+    run = service.api.add_run(job, DUE, state=RunState.AWAITING_COMPLETION, attempt=1, attempts=attempts, **waits)
+    return str(run.key.run_id)
+
+
+@pytest.mark.parametrize(
+    ("flags", "state", "result"),
+    [
+        ((), "succeeded", None),
+        (("--result", '{"n": 30.40}'), "succeeded", '{"n": 30.40}'),
+        (("--failed",), "retrying", None),
+        (("--failed", "--no-retry"), "dead_lettered", None),
+        (("--no-retry", "--result", "1"), "dead_lettered", "1"),
+    ],
+)
+def test_a_run_is_completed(
+    carillon: Run, service: Any, awaited: str, flags: tuple[str, ...], state: str, result: str | None
+) -> None:
+    """In place of its target, with the result to the letter."""
+    completed = carillon("runs", "complete", awaited, *flags, "--json")
+    assert completed.exit_code == 0, completed.output
+    assert json.loads(completed.stdout)["state"] == state
+    stored = service.api.world.runs.get(RunKey.parse(awaited))
+    assert (stored.state, stored.attempts[0].result) == (state, result)
+
+
+def test_a_sign_of_life_is_given(carillon: Run, awaited: str) -> None:
+    """It says by when the next one is due."""
+    shown = carillon("runs", "heartbeat", awaited)
+    assert shown.exit_code == 0
+    assert "heartbeat_due_at" in shown.stdout
+
+
+def test_what_cannot_be_completed_says_why(carillon: Run, runs: list[str]) -> None:
+    """The service's refusal; and a result that is no JSON is not even sent."""
+    assert carillon("runs", "complete", runs[1]).exit_code == 1
+    assert carillon("runs", "complete", runs[1], "--result", "nope").exit_code == 2

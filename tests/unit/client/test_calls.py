@@ -34,6 +34,8 @@ CALLS: Mapping[str, Call] = {
     "list_runs": lambda client, ids: [*client.runs(ids["job_id"])],
     "get_run": lambda client, ids: client.run(ids["run_id"])["state"],
     "cancel_run": lambda client, ids: client.cancel_run(ids["run_id"])["state"],
+    "keep_run_alive": lambda client, ids: client.keep_run_alive(ids["awaited_run_id"])["state"],
+    "complete_run": lambda client, ids: client.complete_run(ids["awaited_run_id"], "failed", retry=False)["state"],
     "retry_run": lambda client, ids: client.retry_run(ids["dead_run_id"])["state"],
     "list_dead_letters": lambda client, _: [*client.dead_letters()],
     "redrive_dead_letters": lambda client, _: client.redrive_dead_letters({}, dry_run=True)["redriven"],
@@ -72,7 +74,7 @@ def test_every_operation_has_a_call() -> None:
 def test_calls_are_answered(name: str) -> None:
     """Each call is accepted by the real interface, and gives what its operation answers."""
     everything = Everything()
-    ids = {**everything.ids, "dead_run_id": everything.dead_run_id}
+    ids = {**everything.ids, "dead_run_id": everything.dead_run_id, "awaited_run_id": everything.awaited_run_id}
     service = Service(api=everything.api)
     with (
         serving(ServiceHandler, service=service) as url,

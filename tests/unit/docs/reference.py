@@ -54,7 +54,8 @@ def _routes() -> str:
 
 
 def _scope(route: Route[Any]) -> str:
-    return "none" if route.scope is None else f"`{route.scope}`"
+    also = ", or the attempt's token" if route.takes_token else ""
+    return "none" if route.scope is None else f"`{route.scope}`{also}"
 
 
 def _answers(operation: Operation) -> str:

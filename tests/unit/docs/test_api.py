@@ -5,13 +5,13 @@ import re
 import pytest
 
 from carillon.application.authenticate import CACHED_FOR_MS
-from carillon.domain import headers, outcomes, retry, targets
+from carillon.domain import completions, headers, outcomes, retry, targets
 from carillon.domain.admission import LONGEST_PAUSE_RETRY_MS, PAUSE_RETRY_MS
 from carillon.domain.cron import LONGEST_EXPRESSION
 from carillon.domain.every import SHORTEST_INTERVAL_MS
 from carillon.domain.explaining.explanation import MOST_OCCURRENCES
 from carillon.domain.idempotency import MOST_KEPT_BYTES
-from carillon.domain.job import JobState
+from carillon.domain.job import LONGEST_COMPLETION_MS, Completion, JobState
 from carillon.domain.outcomes import Failure
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.revisions import MOST_REVISIONS, REVISIONS_KEPT_MS
@@ -90,9 +90,9 @@ def test_every_field_is_listed(title: str, model: type[fields.Document]) -> None
 
 
 def test_every_state_is_listed() -> None:
-    """States of jobs, and states of runs that can be reached, are those of the code."""
+    """States of jobs and of runs are those of the code."""
     assert set(first_names("The answer")) == set(JobState)
-    assert set(first_names("Runs")) == set(RunState) - {RunState.AWAITING_COMPLETION}
+    assert set(first_names("Runs")) == set(RunState)
 
 
 def test_every_failure_is_listed() -> None:
@@ -121,6 +121,10 @@ def test_every_failure_is_listed() -> None:
         ("Targets", "up to 32, 8 KiB", (headers.MOST_HEADERS, headers.MOST_HEADER_BYTES) == (32, 8 * KIB)),
         ("Targets", "names of up to 64", headers.MOST_NAME_CHARACTERS == 64),
         ("Targets", "`PT1S` to `PT14M`", documents.LONGEST_TIMEOUT_MS == 14 * 60 * SECOND_MS),
+        ("Completing later", "| `timeout` | `PT6H` | `PT1S` to `P14D`", Completion().timeout_ms == 6 * HOUR_MS),
+        ("Completing later", "`PT1S` to `P14D`, no more than `timeout`", LONGEST_COMPLETION_MS == 14 * DAY_MS),
+        ("Completing later", "any JSON of up to 4 KiB", completions.MOST_RESULT_BYTES == 4 * KIB),
+        ("Errors", "a result above 4 KiB", completions.MOST_RESULT_BYTES == 4 * KIB),
         ("Retries", "| `max_attempts` | 5 | 1 to 100", (RetryPolicy().max_attempts, retry.MOST_ATTEMPTS) == (5, 100)),
         ("Retries", "| `base` | `PT1S` |", RetryPolicy().base_ms == SECOND_MS),
         ("Retries", "| `factor` | 2 |", RetryPolicy().factor == 2),

@@ -57,6 +57,7 @@ EXAMPLES: list[StageSettings] = [
         target_queues=(f"acme={QUEUE}", f"team-*={QUEUE}.fifo"),
         lane="long",
         call_seconds_limit=840,
+        api_url="https://api.acme.com",
         side_by_side=1,
         breaker_failures=5,
         breaker_pause_seconds=10,

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
 from carillon.domain.audit import Action, ActorType
+from carillon.domain.completions import Report
 from carillon.domain.job import JobState, MisfirePolicy, Priority
 from carillon.domain.retry import Jitter
 from carillon.domain.run import RunState
@@ -81,6 +82,14 @@ class CronSchedule(TypedDict):
     max_runs: NotRequired[int]
 
 
+class Completion(TypedDict):
+    """That a target may answer 202 and complete the attempt later, and how long that may take."""
+
+    mode: Literal["async"]
+    timeout: Duration
+    heartbeat_timeout: NotRequired[Duration]
+
+
 class HttpTarget(TypedDict):
     """What is called."""
 
@@ -89,6 +98,8 @@ class HttpTarget(TypedDict):
     method: str
     headers: dict[str, str]
     timeout: Duration
+    completion: NotRequired[Completion]
+    cancel_url: NotRequired[Annotated[str, Form(description="is told when a run under way is cancelled")]]
 
 
 class QueueTarget(TypedDict):
@@ -96,6 +107,7 @@ class QueueTarget(TypedDict):
 
     type: Literal["queue"]
     queue_url: str
+    completion: NotRequired[Completion]
 
 
 class RetryFormula(TypedDict):
@@ -194,6 +206,8 @@ class Attempt(TypedDict):
     response_excerpt: str | None
     response_truncated: bool
     job_revision: int
+    completion: NotRequired[Annotated[str, one_of(Report), Form(description="what was reported of it, if it was")]]
+    result: NotRequired[Annotated[Any, Form(description="what came along with that")]]
 
 
 class Block(TypedDict):
@@ -202,6 +216,13 @@ class Block(TypedDict):
     count: int
     first: Instant
     last: Instant
+
+
+class Awaiting(TypedDict):
+    """By when the target of a run has to be heard of."""
+
+    heartbeat_due_at: Instant | None
+    completion_due_at: Instant
 
 
 class Run(TypedDict):
@@ -220,6 +241,17 @@ class Run(TypedDict):
     created_at: Instant
     ended_at: Instant | None
     block: NotRequired[Block]
+    awaiting: NotRequired[Annotated[Awaiting, Form(description="only in the state awaiting_completion")]]
+
+
+class CompletionState(TypedDict):
+    """Where a run stands, for whoever completes it."""
+
+    id: RunId
+    state: Annotated[str, one_of(RunState)]
+    attempt: int
+    heartbeat_due_at: Instant | None
+    completion_due_at: Instant | None
 
 
 class RunList(TypedDict):

@@ -64,6 +64,7 @@ def api() -> Handler:
         shard_ledger=DynamoShardLedger(database),
         clock=process.clock,
         ids=process.ids,
+        meter=process.meter,
         cursor_key=DynamoCursorKey(database, process.ids),
         policy=_policy(settings),
         shards=settings.shards,
@@ -197,6 +198,7 @@ def worker() -> Handler:
             BreakerRules(settings.breaker_failures, settings.breaker_pause_seconds * SECOND_MS),
         ),
         sender=SqsSender(process.clock, _policy(settings), process.client_for_sends),
+        api_url=settings.api_url,
     )
     urls = (settings.high_queue_url, settings.normal_queue_url, settings.low_queue_url, settings.long_queue_url)
     return process.batches(execute, process.client("sqs"), urls, side_by_side=settings.side_by_side)

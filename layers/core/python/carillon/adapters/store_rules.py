@@ -58,7 +58,8 @@ def was_deferred(stored: Job, deferral: JobDeferral) -> bool:
 
 def is_due_listed(run: Run) -> bool:
     """Whether a run, as written, belongs in the due index."""
-    return run.next_fire_time is not None and (run.state.is_waiting or run.state is RunState.AWAITING_COMPLETION)
+    awaits = run.state.is_waiting or run.state is RunState.AWAITING_COMPLETION
+    return run.next_fire_time is not None and (awaits or run.owes_notice)
 
 
 def due_job(job: Job) -> DueJob | None:
@@ -98,4 +99,5 @@ def due_run(run: Run) -> DueRun | None:
         lane=run.lane,
         priority=run.priority,
         granted=run.granted,
+        state=run.state,
     )

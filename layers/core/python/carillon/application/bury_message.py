@@ -8,7 +8,8 @@ import logging
 from dataclasses import dataclass
 
 from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords
-from carillon.domain.admission import Contested, Drop, End, Superseded, judge
+from carillon.domain.admission import Contested, Drop, End, Expire, Judgement, Superseded, Tell, judge
+from carillon.domain.job import Definition
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
 from carillon.domain.run import Run, RunState
 from carillon.ports.execution import Delivery, Quarantine
@@ -17,6 +18,7 @@ from carillon.ports.runs import Refused, Saved
 logger = logging.getLogger("carillon")
 
 UNDELIVERABLE = "undeliverable"
+LONGEST_WAIT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,12 @@ class BuryMessage:
         for _ in range(MOST_RACES):
             now_ms = self.records.clock.now_ms()
             judgement = judge(message, definition, run, now_ms)
-            if isinstance(judgement, Drop):
+            if isinstance(judgement, (Drop, Tell)):
                 return DONE
             if isinstance(judgement, Superseded):
                 return self.records.superseded(message, definition, delivery)
             subject = run or self.records.blank(message, definition, now_ms)
-            end = judgement if isinstance(judgement, End) else End(RunState.DEAD_LETTERED, UNDELIVERABLE)
-            written = Refused(subject) if isinstance(judgement, Contested) else self.records.end(subject, end)
+            written = self._write(subject, judgement, definition)
             result = DONE if isinstance(written, Saved) else self.records.settle(written, definition, delivery)
             if not isinstance(result, Run):
                 return result
@@ -61,3 +62,13 @@ class BuryMessage:
             run = result
         delivery.come_again_after(RACE_PAUSE_MS)
         return NOT_DONE
+
+    def _write(self, run: Run, judgement: Judgement, definition: Definition | None) -> Saved | Refused:
+        match judgement:
+            case Contested():
+                return Refused(run)
+            case Expire():  # a deadline holds, however it is delivered; its next attempt is in no hurry
+                return self.records.expire(run, definition, unit=LONGEST_WAIT)
+            case End() as end:
+                return self.records.end(run, end)
+        return self.records.end(run, End(RunState.DEAD_LETTERED, UNDELIVERABLE))

@@ -1,13 +1,18 @@
-"""Cancelling one run: one that waits ends at once, one that is being called is broken off by its worker's next beat."""
+"""Cancelling one run: one that waits or is awaited ends at once, a call is broken off by its worker's next beat.
 
-from dataclasses import dataclass
+The target of an attempt that was under way is told, if the job names where.
+"""
+
+from dataclasses import dataclass, replace
 
 from carillon.application.edit_job import MOST_RACES
 from carillon.application.read_runs import GetRun
 from carillon.domain.admission import RUN_CANCELLED
 from carillon.domain.instants import SECOND_MS
-from carillon.domain.run import Run, RunState, cancel_asked, ended
+from carillon.domain.outcomes import Failure
+from carillon.domain.run import Attempt, Run, RunState, cancel_asked, ended, finished_attempt
 from carillon.ports.errors import UnavailableError
+from carillon.ports.jobs import JobStore
 from carillon.ports.runs import RunStore, Saved
 
 
@@ -23,6 +28,7 @@ class RunEndedError(Exception):
 class CancelRun:
     """Cancels runs. `retention_ms`: how long ended runs are kept."""
 
+    jobs: JobStore
     runs: RunStore
     retention_ms: int
 
@@ -48,5 +54,21 @@ class CancelRun:
     def _cancelled(self, run: Run, now_ms: int) -> Run:
         if run.state is RunState.RUNNING:
             return cancel_asked(run)
-        expires_at = (now_ms + self.retention_ms) // SECOND_MS
-        return ended(run, RunState.CANCELLED, now_ms=now_ms, expires_at=expires_at, reason=RUN_CANCELLED)
+        is_awaited = run.state is RunState.AWAITING_COMPLETION
+        return ended(
+            run,
+            RunState.CANCELLED,
+            now_ms=now_ms,
+            expires_at=(now_ms + self.retention_ms) // SECOND_MS,
+            reason=RUN_CANCELLED,
+            attempts=_broken_off(run, now_ms) if is_awaited else None,
+            notice=is_awaited and self._names_cancel_url(run),
+        )
+
+    def _names_cancel_url(self, run: Run) -> bool:
+        definition = self.jobs.get(run.key.job_id)
+        return definition is not None and definition.spec.target.cancel_url is not None
+
+
+def _broken_off(run: Run, now_ms: int) -> tuple[Attempt, ...]:
+    return finished_attempt(run, replace(run.attempts[-1], ended_at=now_ms, error=Failure.CANCELLED))

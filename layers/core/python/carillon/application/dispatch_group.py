@@ -104,11 +104,12 @@ class DispatchGroup:
         A page of each shard is read at once, and their entries are dealt out in turn. A shard is one partition key of
         the due index, which takes 1,000 write units a second: one shard after another would hold a spike to that.
         """
-        until_ms = self.steps.clock.now_ms() + self.rules.look_ahead_ms
+        now_ms = self.steps.clock.now_ms()
+        until_ms = now_ms + self.rules.look_ahead_ms
         readers = [self.index.pages(shard, until_ms) for shard in self._shards(group)]
         while readers:
             read = list(zip(self.spread(_next_page, readers), readers, strict=True))
-            yield from _portions([page for page, _ in read if page])
+            yield from _portions([_ripe(page, now_ms) for page, _ in read if page])
             readers = [reader for page, reader in read if page is not None]
 
     def present(self, group: int) -> Iterator[Sequence[DueEntry]]:
@@ -117,7 +118,7 @@ class DispatchGroup:
         since_ms, until_ms = now_ms - PRESENT_BACK_MS, now_ms + PRESENT_AHEAD_MS
 
         def look(shard: int) -> Sequence[DueEntry]:
-            return self.index.between(shard, since_ms, until_ms, MOST_PRESENT)
+            return _ripe(self.index.between(shard, since_ms, until_ms, MOST_PRESENT), now_ms)
 
         yield from _portions(list(self.spread(look, self._shards(group))))
 
@@ -207,6 +208,13 @@ class _Tenure:
 
 def _next_page(reader: Iterator[Sequence[DueEntry]]) -> Sequence[DueEntry] | None:
     return next(reader, None)
+
+
+def _ripe(page: Sequence[DueEntry], now_ms: int) -> Sequence[DueEntry]:
+    """The entries that may be handled. A deadline may not before its time: until then it may be met, or moved."""
+    return [
+        entry for entry in page if not isinstance(entry, DueRun) or entry.is_start or entry.next_fire_time <= now_ms
+    ]
 
 
 def _portions(pages: Iterable[Sequence[DueEntry]]) -> Iterator[Sequence[DueEntry]]:

@@ -5,23 +5,37 @@ Where it may die, and who repairs it:
 - before the start is written: nobody was told; the message comes again by its visibility;
 - after the start, before the finish: the message comes again, finds the lease run out, and the attempt is lost;
 - after the finish, before the message is deleted: the message comes again, finds the run ended or waiting, and drops.
+
+Two kinds of messages start nothing: the deadline of a completion fails its attempt, and of a run that was cancelled the
+target is told.
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from carillon.application.breakers import Breakers
-from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords, facts
-from carillon.domain.admission import RUN_CANCELLED, Contested, Drop, End, Start, Superseded, WaitLonger, judge
+from carillon.application.run_records import DONE, MOST_RACES, NOT_DONE, RACE_PAUSE_MS, RunRecords, facts, wants_notice
+from carillon.domain.admission import (
+    RUN_CANCELLED,
+    Contested,
+    Drop,
+    End,
+    Expire,
+    Start,
+    Superseded,
+    Tell,
+    WaitLonger,
+    judge,
+)
 from carillon.domain.breaker import TARGET_UNAVAILABLE, Abandon, Park, Pass
-from carillon.domain.callbacks import request_of
+from carillon.domain.callbacks import completable, request_of
+from carillon.domain.completions import ACCEPTED, TOKEN_BYTES, new_token, token_digest
 from carillon.domain.due import due_time
-from carillon.domain.job import Definition, HttpTarget, Target
+from carillon.domain.job import Completion, Definition, HttpTarget, QueueTarget, Target
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
 from carillon.domain.outcomes import TARGET_GONE, CallRequest, Outcome, SendRequest, Verdict, classify, error_code
-from carillon.domain.retry import GiveUp, decide_retry
 from carillon.domain.retry_after import parse_retry_after
-from carillon.domain.run import Attempt, Run, RunState, finished_attempt, heartbeat, started, waiting
+from carillon.domain.run import Attempt, Run, RunState, accepted, finished_attempt, heartbeat, started, waiting
 from carillon.ports.edges import Ids
 from carillon.ports.errors import UnavailableError, UnreadableItemError
 from carillon.ports.execution import Caller, Delivery, Sender
@@ -62,6 +76,8 @@ class ExecuteRun:
     destinations: DestinationStore
     breakers: Breakers
     sender: Sender
+    api_url: str
+    """Where targets reach the API of this stage, without a slash at its end."""
 
     def __call__(self, delivery: Delivery, stop_by_ms: int) -> bool:
         """Handle one message; returns whether it may be deleted.
@@ -129,6 +145,10 @@ class ExecuteRun:
                 written = self.records.save(longer)
             case End() as end:
                 written = self.records.end(subject, end)
+            case Expire():
+                written = self.records.expire(subject, definition, self.ids.unit())
+            case Tell():
+                return _tell(self, subject, definition, delivery, stop_by_ms)
             case Start():
                 return self._start(subject, definition, delivery, stop_by_ms)
         return DONE if isinstance(written, Saved) else self.records.settle(written, definition, delivery)
@@ -149,6 +169,7 @@ class ExecuteRun:
         if not isinstance(admission, Pass):
             written = self._wait_for_target(run, definition, admission)
             return DONE if isinstance(written, Saved) else self.records.settle(written, definition, delivery)
+        token = new_token(self.ids.secret_bytes(TOKEN_BYTES)) if definition.spec.target.completion else None
         begun = self.records.save(
             started(
                 run,
@@ -157,6 +178,7 @@ class ExecuteRun:
                 lease_ms=self.timing.lease_ms,
                 start_id=self.ids.token(),
                 revision=definition.spec.revision,
+                token_digest=None if token is None else token_digest(token),
             )
         )
         if isinstance(begun, Refused):
@@ -165,6 +187,8 @@ class ExecuteRun:
             self.records.meter.observe_ms("lateness_ms", begun.run.lateness_ms)
         now_ms = self.records.clock.now_ms()
         request = request_of(begun.run, definition.spec, secrets, destinations, now_ms)
+        if token is not None:
+            request = completable(request, begun.run, self.api_url, token)
         return self._call(begun.run, definition, request, delivery, now_ms)
 
     def _admission(self, run: Run, definition: Definition, now_ms: int) -> Pass | Park | Abandon:
@@ -217,6 +241,8 @@ class ExecuteRun:
                     _pause_gone(self.records, written.run, definition.spec.target)
                 return DONE
             newest = written.run
+            if newest is not None and _was_completed(newest, run):
+                return DONE
             if newest is None or not _is_same_attempt(newest, run):
                 break
             run = newest
@@ -229,24 +255,33 @@ class ExecuteRun:
         now_ms = self.records.clock.now_ms()
         attempts = finished_attempt(run, _attempt(run, outcome, now_ms))
         verdict = classify(outcome, definition.spec.retry.retry_on)
-        if verdict is Verdict.SUCCEEDED:
+        is_sent = verdict is Verdict.SUCCEEDED and isinstance(definition.spec.target, QueueTarget)
+        is_accepted = run.may_be_completed and (is_sent or outcome.status == ACCEPTED)
+        if verdict is Verdict.SUCCEEDED and not is_accepted:
             return self.records.end(run, End(RunState.SUCCEEDED, ""), attempts=attempts)
         if run.is_cancelled:
-            return self.records.end(run, End(RunState.CANCELLED, RUN_CANCELLED), attempts=attempts)
-        decision = decide_retry(
-            definition.spec.retry,
-            attempt=run.attempt - run.spent,
+            end, notice = End(RunState.CANCELLED, RUN_CANCELLED), wants_notice(definition)
+            return self.records.end(run, end, attempts=attempts, notice=notice)
+        if is_accepted:
+            return self._await(run, definition, attempts, now_ms)
+        return self.records.fail(
+            run,
+            definition.spec,
+            attempts,
+            unit=self.ids.unit(),
             permanent=None if verdict is Verdict.RETRYABLE else error_code(outcome) or "permanent",
             retry_after_ms=None if outcome.retry_after is None else parse_retry_after(outcome.retry_after, now_ms),
-            scheduled_for=run.scheduled_for,
-            now_ms=now_ms,
-            unit=self.ids.unit(),
         )
-        if isinstance(decision, GiveUp):
-            return self.records.end(run, End(RunState.DEAD_LETTERED, decision.reason), attempts=attempts)
-        self.records.meter.count("attempts_failed")
-        lane = definition.spec.target.lane
-        return self.records.save(waiting(run, at_ms=decision.at_ms, attempts=attempts, lane=lane))
+
+    def _await(self, run: Run, definition: Definition, attempts: tuple[Attempt, ...], now_ms: int) -> Saved | Refused:
+        """Record that the target completes the attempt later; in the usual time, if the job has lost its own by now."""
+        rules = definition.spec.target.completion or Completion()
+        still_open = (*attempts[:-1], replace(attempts[-1], ended_at=None))
+        until_ms = rules.until(now_ms, run.scheduled_for)
+        self.records.meter.count("attempts_accepted")
+        return self.records.save(
+            accepted(run, now_ms=now_ms, attempts=still_open, until_ms=until_ms, heartbeat_ms=rules.heartbeat_ms)
+        )
 
 
 def _attempt(run: Run, outcome: Outcome, now_ms: int) -> Attempt:
@@ -260,6 +295,7 @@ def _attempt(run: Run, outcome: Outcome, now_ms: int) -> Attempt:
         excerpt=outcome.excerpt or None,
         truncated=outcome.truncated,
         revision=begun.revision,
+        token_digest=begun.token_digest,
     )
 
 
@@ -268,6 +304,24 @@ def _pause_gone(records: RunRecords, run: Run, called: Target) -> None:
     from carillon.application.pause_gone import pause_gone  # noqa: PLC0415 - see above
 
     pause_gone(records, run, called)
+
+
+def _tell(
+    execution: ExecuteRun, run: Run, definition: Definition | None, delivery: Delivery, stop_by_ms: int
+) -> bool | Run:
+    """Tell a target of a cancel. That is rare as well."""
+    from carillon.application.tell_cancelled import tell_cancelled  # noqa: PLC0415 - see above
+
+    return tell_cancelled(execution, run, definition, delivery, stop_by_ms)
+
+
+def _was_completed(stored: Run, run: Run) -> bool:
+    """Whether the attempt that a worker has started was completed, or awaited, before the worker could record its end.
+
+    The message is not needed any more then: the run has ended, or waits in the due index.
+    """
+    has_gone_on = stored.state is not RunState.RUNNING and stored.start_id == run.start_id
+    return has_gone_on and stored.attempts[-1].report is not None
 
 
 def _is_same_attempt(stored: Run | None, run: Run) -> bool:

@@ -128,6 +128,8 @@ class ReserveSlots:
     def _asking(self, entry: DueEntry, limits: Mapping[str, DispatchLimit], now_ms: int) -> _Asking | None:
         if not isinstance(entry, (DueJob, DueRun)):
             return None
+        if isinstance(entry, DueRun) and not entry.is_start:
+            return None
         is_limited, late_before_ms = entry.tenant in limits, self._late_before(now_ms)
         if isinstance(entry, DueRun):
             return _asking_run(entry, late_before_ms) if is_limited or entry.next_fire_time < late_before_ms else None

@@ -3,9 +3,11 @@
 import logging
 from dataclasses import dataclass, replace
 
-from carillon.domain.admission import Drop, End, PutBack, lost_for_good, resolve
-from carillon.domain.job import Definition, Lane, Priority
+from carillon.domain.admission import RUN_CANCELLED, Drop, End, PutBack, lost_for_good, resolve
+from carillon.domain.completions import timeout_of
+from carillon.domain.job import Definition, JobSpec, JobState, Lane, Priority
 from carillon.domain.messages import WorkMessage
+from carillon.domain.retry import GiveUp, decide_retry
 from carillon.domain.run import Attempt, Run, RunState, ended, finished_attempt, waiting
 from carillon.ports.edges import Clock, Meter
 from carillon.ports.execution import Delivery
@@ -54,12 +56,21 @@ class RunRecords:
         """Write a record that was moved on from its last stored rev (a blank one: from none)."""
         return self.runs.save(run, seen=run.rev - 1 or None)
 
-    def end(self, run: Run, end: End, *, attempts: tuple[Attempt, ...] | None = None) -> Saved | Refused:
-        """Write the end of a run."""
+    def end(
+        self, run: Run, end: End, *, attempts: tuple[Attempt, ...] | None = None, notice: bool = False
+    ) -> Saved | Refused:
+        """Write the end of a run; with a `notice`, its target is told of it afterwards."""
         now_ms = self.clock.now_ms()
-        expires_at = (now_ms + self.retention_ms) // 1000
         saved = self.save(
-            ended(run, end.state, now_ms=now_ms, expires_at=expires_at, reason=end.reason or None, attempts=attempts)
+            ended(
+                run,
+                end.state,
+                now_ms=now_ms,
+                expires_at=(now_ms + self.retention_ms) // 1000,
+                reason=end.reason or None,
+                attempts=attempts,
+                notice=notice,
+            )
         )
         if isinstance(saved, Saved):
             self.meter.count(f"runs_{end.state}")
@@ -77,6 +88,52 @@ class RunRecords:
         self.meter.count("attempts_lost")
         logger.warning("attempt lost", extra={"action": "attempt_lost", **facts(run)})
         return self.save(waiting(run, at_ms=now_ms, attempts=attempts, lane=Lane.LONG, reason="worker_lost", lost=1))
+
+    def fail(
+        self,
+        run: Run,
+        spec: JobSpec,
+        attempts: tuple[Attempt, ...],
+        *,
+        unit: float,
+        permanent: str | None = None,
+        retry_after_ms: int | None = None,
+    ) -> Saved | Refused:
+        """Write what follows the failure of the current attempt by the job's rules: another one, or a dead letter.
+
+        Args:
+            run: as it was read.
+            spec: the newest definition of the job.
+            attempts: those of the run, the current one with its end.
+            unit: the draw of the jitter, in [0, 1).
+            permanent: the reason why no further attempt could help, or None.
+            retry_after_ms: the wait that the target asked for, or None.
+        """
+        decision = decide_retry(
+            spec.retry,
+            attempt=run.attempt - run.spent,
+            permanent=permanent,
+            retry_after_ms=retry_after_ms,
+            scheduled_for=run.scheduled_for,
+            now_ms=self.clock.now_ms(),
+            unit=unit,
+        )
+        if isinstance(decision, GiveUp):
+            return self.end(run, End(RunState.DEAD_LETTERED, decision.reason), attempts=attempts)
+        self.meter.count("attempts_failed")
+        return self.save(waiting(run, at_ms=decision.at_ms, attempts=attempts, lane=spec.target.lane))
+
+    def expire(self, run: Run, definition: Definition | None, unit: float) -> Saved | Refused:
+        """Write that the deadline of an awaited attempt has come: a failure like any other."""
+        error = timeout_of(run)
+        attempts = finished_attempt(run, replace(run.attempts[-1], ended_at=self.clock.now_ms(), error=error))
+        if definition is None:
+            return self.end(run, End(RunState.DEAD_LETTERED, "job_missing"), attempts=attempts)
+        if definition.job.state is JobState.CANCELLED:
+            return self.end(run, End(RunState.CANCELLED, "job_cancelled"), attempts=attempts)
+        self.meter.count("completions_missed")
+        logger.warning("completion missed", extra={"action": "completion_missed", **facts(run), "why": error})
+        return self.fail(run, definition.spec, attempts, unit=unit)
 
     def superseded(self, message: WorkMessage, definition: Definition | None, delivery: Delivery) -> bool:
         """What becomes of a first message of an older definition: it is void, unless a worker had begun its run.
@@ -99,10 +156,16 @@ class RunRecords:
             return _come_again(delivery, resolution.after_ms)
         if isinstance(resolution, End):
             attempts = _broken_off(refused.run, self.clock.now_ms(), resolution.reason)
-            written = self.end(refused.run, resolution, attempts=attempts)
+            notice = resolution.reason == RUN_CANCELLED and definition is not None and wants_notice(definition)
+            written = self.end(refused.run, resolution, attempts=attempts, notice=notice)
         else:
             written = self.lose(refused.run, definition)
         return DONE if isinstance(written, Saved) else _come_again(delivery, RACE_PAUSE_MS)
+
+
+def wants_notice(definition: Definition) -> bool:
+    """Whether the target of a job is to be told of the cancel of a run that is under way."""
+    return definition.spec.target.cancel_url is not None
 
 
 def _broken_off(run: Run, now_ms: int, reason: str) -> tuple[Attempt, ...]:

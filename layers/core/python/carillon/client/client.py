@@ -155,6 +155,27 @@ class Client:
         """Cancel one run: one that waits ends, one that is being called is broken off."""
         return cast("answers.Run", self._act(f"/v1/runs/{_segment(run_id)}/cancel", {}))
 
+    def complete_run(
+        self, run_id: str, outcome: str, *, retry: bool | None = None, result: str | None = None
+    ) -> "answers.CompletionState":
+        """Report how the attempt under way went, in place of its target: where the run stands then.
+
+        Args:
+            run_id: Of a run whose target completes later.
+            outcome: `succeeded` or `failed`.
+            retry: Of a failure, whether it is tried again by the job's rules; None for as usual, which is yes.
+            result: JSON text of up to 4 KiB, sent to the letter.
+        """
+        text = json.dumps({"outcome": outcome} | ({} if retry is None else {"retry": retry}))
+        if result is not None:
+            text = f'{text[:-1]}, "result": {result}}}'
+        path = f"/v1/runs/{_segment(run_id)}/complete"
+        return cast("answers.CompletionState", self._post_once(path, text.encode(), None))
+
+    def keep_run_alive(self, run_id: str) -> "answers.CompletionState":
+        """Give a sign of life of the attempt under way, in place of its target: where the run stands then."""
+        return cast("answers.CompletionState", self._act(f"/v1/runs/{_segment(run_id)}/heartbeat", {}))
+
     def retry_run(self, run_id: str) -> "answers.Run":
         """Redrive a dead-lettered run."""
         return cast("answers.Run", self._act(f"/v1/runs/{_segment(run_id)}/retry", {}))

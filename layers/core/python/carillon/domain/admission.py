@@ -51,6 +51,16 @@ class Lose:
 
 
 @dataclass(frozen=True, slots=True)
+class Expire:
+    """The deadline of an awaited attempt has come: it has failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """The target is to be told that the run was cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
 class Contested:
     """The message's own attempt has been started already, by a worker that may be alive or dead: see `resolve`."""
 
@@ -67,7 +77,7 @@ class Drop:
     why: str
 
 
-Judgement = Start | End | WaitLonger | Contested | Superseded | Drop
+Judgement = Start | End | WaitLonger | Expire | Tell | Contested | Superseded | Drop
 Resolution = End | Lose | PutBack | Drop
 
 
@@ -82,8 +92,14 @@ def judge(message: WorkMessage, definition: Definition | None, run: Run | None, 
     """
     if message.kind is MessageKind.FIRST:
         return _judge_first(message, definition, now_ms)
-    if run is None or run.wait != message.wait or run.state.has_ended:
+    if run is None or run.wait != message.wait:
         return Drop("stale_wait")
+    if run.owes_notice:
+        return Tell()
+    if run.state.has_ended:
+        return Drop("stale_wait")
+    if run.state is RunState.AWAITING_COMPLETION:
+        return Expire()
     if not run.state.is_waiting:
         return Contested()
     return _judge_waiting(definition, run, now_ms)

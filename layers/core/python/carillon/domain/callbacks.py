@@ -1,6 +1,8 @@
-"""The request of one attempt: the tenant's headers and payload, signed, with the run's identity beside them."""
+"""The requests to a target, an attempt and the word of a cancel: signed, with the run's identity beside its headers."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from carillon import __version__
 from carillon.domain.destinations import Destinations
@@ -62,3 +64,51 @@ def _identity(run: Run, spec: JobSpec, secrets: Sequence[str], now_ms: int) -> l
         ("Carillon-Max-Attempts", str(run.spent + spec.retry.max_attempts)),
         ("Carillon-Scheduled-For", format_instant(run.scheduled_for)),
     ]
+
+
+def completable(request: CallRequest | SendRequest, run: Run, api_url: str, token: str) -> CallRequest | SendRequest:
+    """The request of an attempt that is completed later: with the address and the token to do so.
+
+    In a FIFO queue each attempt is a message of its own: the one before holds a token that is stale by now.
+    """
+    means = (
+        ("Carillon-Completion-Url", f"{api_url}/v1/runs/{run.key.run_id}/complete"),
+        ("Carillon-Completion-Token", token),
+    )
+    if isinstance(request, SendRequest):
+        deduplication = f"{request.deduplication}#{run.attempt}"
+        return replace(request, attributes=(*request.attributes, *means), deduplication=deduplication)
+    return replace(request, headers=(*request.headers, *means))
+
+
+def cancel_notice(
+    run: Run, target: HttpTarget, secrets: Sequence[str], destinations: Destinations, now_ms: int
+) -> CallRequest:
+    """The request that tells a target of the cancel of a run. Arguments as for `request_of`.
+
+    Its `webhook-id` is its own: to a receiver that drops what it has seen, this must not be the callback again.
+    """
+    message_id = f"cancel_{run.key.run_id}"
+    body = json.dumps(
+        {
+            "type": "run.cancelled",
+            "run_id": run.key.run_id,
+            "job_id": run.key.job_id,
+            "attempt": run.attempt,
+            "scheduled_for": format_instant(run.scheduled_for),
+        }
+    ).encode()
+    headers = [
+        *((name, value) for name, value in target.headers if name.lower() != "content-type"),
+        ("User-Agent", f"carillon/{__version__}"),
+        ("webhook-id", message_id),
+        ("webhook-timestamp", str(now_ms // 1000)),
+        ("webhook-signature", sign(secrets, message_id, now_ms // 1000, body)),
+        ("Idempotency-Key", message_id),
+        ("Carillon-Job-Id", run.key.job_id),
+        ("Carillon-Run-Id", run.key.run_id),
+        ("Carillon-Attempt", str(run.attempt)),
+        ("Carillon-Scheduled-For", format_instant(run.scheduled_for)),
+        ("Content-Type", "application/json"),
+    ]
+    return CallRequest("POST", target.cancel_url or "", tuple(headers), body, destinations)

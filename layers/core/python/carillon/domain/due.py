@@ -6,6 +6,7 @@ from hashlib import sha256
 
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Job, Lane, PlanningRules, Priority
+from carillon.domain.run import RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,11 @@ class DueJob:
 
 @dataclass(frozen=True, slots=True)
 class DueRun:
-    """A run that waits, as the due index shows it."""
+    """A run that waits, as the due index shows it.
+
+    By its `state` it waits for a start, for the deadline of a completion, or for its target to be told that it was
+    cancelled.
+    """
 
     job_id: str
     name: str
@@ -42,6 +47,12 @@ class DueRun:
     lane: Lane
     priority: Priority
     granted: bool = False
+    state: RunState = RunState.RETRYING
+
+    @property
+    def is_start(self) -> bool:
+        """Whether what it waits for is a start: that takes a slot, and may be sent ahead of its time."""
+        return self.state.is_waiting
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,14 +132,43 @@ class Job:
     expires_at: int | None = None  # epoch seconds, as DynamoDB's TTL wants it
 
 
+LONGEST_COMPLETION_MS = MAX_AGE_MS
+"""How long a target may take to complete an attempt: no wait of a run is longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """How long a target that answers 202 may take to complete an attempt, ms.
+
+    `timeout_ms`: from its 202 on. `heartbeat_ms`: between its signs of life; None if it need not give any.
+    """
+
+    timeout_ms: int = 6 * 3_600_000
+    heartbeat_ms: int | None = None
+
+    def until(self, now_ms: int, scheduled_for: int) -> int:
+        """The deadline of what was accepted now (epoch ms). No wait ends later than 14 days after the nominal time.
+
+        Only a run that a person has begun later than that has its whole time.
+        """
+        last_ms = scheduled_for + MAX_AGE_MS
+        return min(now_ms + self.timeout_ms, last_ms) if now_ms < last_ms else now_ms + self.timeout_ms
+
+
 @dataclass(frozen=True, slots=True)
 class HttpTarget:
-    """A call over HTTP. `timeout_ms` bounds everything from the look-up of the name to the end of the answer."""
+    """A call over HTTP. `timeout_ms` bounds everything from the look-up of the name to the end of the answer.
+
+    `completion`: a 202 does not end an attempt, but begins the wait for its completion. `cancel_url`: is told, once,
+    when a run is cancelled whose attempt is under way.
+    """
 
     url: str
     method: str = "POST"
     headers: tuple[tuple[str, str], ...] = ()
     timeout_ms: int = 15_000
+    completion: Completion | None = None
+    cancel_url: str | None = None
 
     @property
     def lane(self) -> Lane:
@@ -149,9 +178,15 @@ class HttpTarget:
 
 @dataclass(frozen=True, slots=True)
 class QueueTarget:
-    """A message to an SQS queue."""
+    """A message to an SQS queue. `completion`: a send begins the wait for the completion of an attempt."""
 
     queue_url: str
+    completion: Completion | None = None
+
+    @property
+    def cancel_url(self) -> None:
+        """Queues name nobody who is told of a cancel."""
+        return
 
     @property
     def timeout_ms(self) -> int:

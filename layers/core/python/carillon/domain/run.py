@@ -61,6 +61,7 @@ _MOVES: dict[RunState | None, frozenset[RunState]] = {
     RunState.AWAITING_COMPLETION: frozenset({RunState.AWAITING_COMPLETION, RunState.RETRYING})
     | (_ENDED - {RunState.SKIPPED}),
     RunState.DEAD_LETTERED: frozenset({RunState.RETRYING, RunState.QUEUED}),
+    RunState.CANCELLED: frozenset({RunState.CANCELLED}),  # its target is told of it
 }
 
 MOST_ATTEMPTS_LOST = 3
@@ -71,7 +72,7 @@ REDRIVEN = "redriven"
 
 MOST_ATTEMPTS_KEPT = 100
 MOST_EXCERPTS_KEPT = 10
-"""Of the newest attempts: escaped, an excerpt may take 24 KB of an item that has 400."""
+"""Of the newest attempts: escaped, an excerpt may take 24 KB, and a result 12, of an item that has 400."""
 
 
 class IllegalMoveError(Exception):
@@ -80,7 +81,11 @@ class IllegalMoveError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try. `status` is the HTTP status, `error` a code of the closed set; instants in epoch ms."""
+    """One try. `status` is the HTTP status, `error` a code of the closed set; instants in epoch ms.
+
+    Of a target that completes later: `token_digest` is of the token that this attempt was given, `report` what was
+    reported with it, `result` the JSON text that came along.
+    """
 
     number: int
     started_at: int
@@ -90,6 +95,9 @@ class Attempt:
     excerpt: str | None = None
     truncated: bool = False
     revision: int = 0
+    token_digest: str | None = None
+    report: str | None = None
+    result: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +114,8 @@ class Run:
     """The record of one occurrence (or of one block of skipped ones). Instants in epoch ms.
 
     `spent`: how many attempts had been made when somebody redrove it: they no longer count against the job's limit.
-    `is_cancelled`: somebody wants the running attempt broken off.
+    `is_cancelled`: somebody wants the running attempt broken off. `completion_until` and `heartbeat_ms`: until when the
+    target has to complete the attempt, and how far apart its signs of life may be, while it is awaited.
     """
 
     key: RunKey
@@ -126,7 +135,9 @@ class Run:
     is_cancelled: bool = False
     lease_until: int = 0
     start_id: str = ""
-    next_fire_time: int | None = None  # only while it waits: this puts it in the due index
+    next_fire_time: int | None = None  # only while something is to happen: this puts it in the due index
+    completion_until: int | None = None
+    heartbeat_ms: int | None = None
     granted: bool = False  # whether that is a rate slot
     reason: str | None = None
     attempts: tuple[Attempt, ...] = ()
@@ -139,6 +150,17 @@ class Run:
     def was_redriven(self) -> bool:
         """Whether it goes on, or has gone on, behind a redrive."""
         return self.reason == REDRIVEN or self.attempt > self.spent > 0
+
+    @property
+    def owes_notice(self) -> bool:
+        """Whether the target has still to be told that it was cancelled."""
+        return self.state is RunState.CANCELLED and self.next_fire_time is not None
+
+    @property
+    def may_be_completed(self) -> bool:
+        """Whether the current attempt is under way and was given a token to complete it with."""
+        under_way = self.state in (RunState.RUNNING, RunState.AWAITING_COMPLETION)
+        return under_way and self.attempts[-1].token_digest is not None
 
 
 def check_move(before: RunState | None, after: RunState) -> None:
@@ -156,7 +178,16 @@ def _moved(run: Run, state: RunState, **changes: object) -> Run:
     return replace(run, state=state, rev=run.rev + 1, **changes)  # type: ignore[arg-type]  # each caller names fields of Run
 
 
-def started(run: Run, *, now_ms: int, due_ms: int, lease_ms: int, start_id: str, revision: int) -> Run:
+def started(
+    run: Run,
+    *,
+    now_ms: int,
+    due_ms: int,
+    lease_ms: int,
+    start_id: str,
+    revision: int,
+    token_digest: str | None = None,
+) -> Run:
     """The next attempt of a waiting run begins, under a lease. The first one is late by the time since it was due."""
     number = run.attempt + 1
     return _moved(
@@ -168,7 +199,7 @@ def started(run: Run, *, now_ms: int, due_ms: int, lease_ms: int, start_id: str,
         next_fire_time=None,
         granted=False,
         reason=None,
-        attempts=(*run.attempts, Attempt(number, now_ms, revision=revision)),
+        attempts=(*run.attempts, Attempt(number, now_ms, revision=revision, token_digest=token_digest)),
         lateness_ms=now_ms - due_ms if run.lateness_ms is None else run.lateness_ms,
     )
 
@@ -181,6 +212,40 @@ def heartbeat(run: Run, *, now_ms: int, lease_ms: int) -> Run:
 def cancel_asked(run: Run) -> Run:
     """Somebody wants the running attempt broken off: its worker reads that with its next sign of life."""
     return _moved(run, RunState.RUNNING, is_cancelled=True)
+
+
+def accepted(run: Run, *, now_ms: int, attempts: tuple[Attempt, ...], until_ms: int, heartbeat_ms: int | None) -> Run:
+    """The target will complete the attempt later: its deadline waits in the due index, and no worker does."""
+    return _moved(
+        run,
+        RunState.AWAITING_COMPLETION,
+        wait=run.wait + 1,
+        next_fire_time=_deadline(now_ms, until_ms, heartbeat_ms),
+        completion_until=until_ms,
+        heartbeat_ms=heartbeat_ms,
+        lease_until=0,
+        attempts=attempts,
+    )
+
+
+def kept_alive(run: Run, *, now_ms: int) -> Run:
+    """The target of an awaited attempt is alive. The wait number rises: a deadline that was sent is void."""
+    until_ms = now_ms if run.completion_until is None else run.completion_until
+    return _moved(
+        run,
+        RunState.AWAITING_COMPLETION,
+        wait=run.wait + 1,
+        next_fire_time=_deadline(now_ms, until_ms, run.heartbeat_ms),
+    )
+
+
+def _deadline(now_ms: int, until_ms: int, heartbeat_ms: int | None) -> int:
+    return until_ms if heartbeat_ms is None else min(until_ms, now_ms + heartbeat_ms)
+
+
+def noticed(run: Run) -> Run:
+    """The target of a cancelled run is told of it now, and not again."""
+    return _moved(run, RunState.CANCELLED, next_fire_time=None)
 
 
 def redriven(run: Run, *, now_ms: int, lane: Lane) -> Run:
@@ -207,7 +272,7 @@ def finished_attempt(run: Run, attempt: Attempt) -> tuple[Attempt, ...]:
     """
     older = run.attempts[:-1][-(MOST_ATTEMPTS_KEPT - 1) :]
     bare = max(len(older) + 1 - MOST_EXCERPTS_KEPT, 0)
-    return (*(replace(each, excerpt=None) for each in older[:bare]), *older[bare:], attempt)
+    return (*(replace(each, excerpt=None, result=None) for each in older[:bare]), *older[bare:], attempt)
 
 
 def waiting(
@@ -231,6 +296,8 @@ def waiting(
         lane=lane,
         reason=reason,
         lost=run.lost + lost,
+        completion_until=None,
+        heartbeat_ms=None,
     )
 
 
@@ -242,8 +309,9 @@ def ended(
     expires_at: int,
     reason: str | None = None,
     attempts: tuple[Attempt, ...] | None = None,
+    notice: bool = False,
 ) -> Run:
-    """The run has ended."""
+    """The run has ended. `notice`: its target is to be told, for which it waits in the due index."""
     return _moved(
         run,
         state,
@@ -252,6 +320,9 @@ def ended(
         ended_at=now_ms,
         expires_at=expires_at,
         lease_until=0,
-        next_fire_time=None,
+        wait=run.wait + notice,
+        next_fire_time=now_ms if notice else None,
         granted=False,
+        completion_until=None,
+        heartbeat_ms=None,
     )

@@ -9,6 +9,7 @@ from typing import Any
 from carillon.application.api_keys import CreateKey, KeyMaker, ListKeys, RevokeKey, RotateKey
 from carillon.application.authenticate import Authenticate
 from carillon.application.cancel_run import CancelRun
+from carillon.application.complete_run import CompleteRun, KeepAlive
 from carillon.application.create_job import CreateJob, ShardCount
 from carillon.application.destinations import EditDestinations
 from carillon.application.edit_job import EditJob
@@ -17,11 +18,13 @@ from carillon.application.read_jobs import GetJob, ListJobs
 from carillon.application.read_runs import GetRun, ListRuns
 from carillon.application.redrive import ListDeadLetters, RedriveMany, RedriveRun
 from carillon.application.repeat_safely import RepeatSafely
+from carillon.application.run_records import RunRecords
 from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
 from carillon.application.trigger_run import TriggerRun
 from carillon.domain.targets import TargetPolicy
 from carillon.domain.tenancy import Principal
 from carillon.entrypoint import problems
+from carillon.entrypoint.completion_handlers import CompletionHandlers, completion_token
 from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.dead_letter_handlers import DeadLetterHandlers
 from carillon.entrypoint.destination_handlers import DestinationHandlers
@@ -45,7 +48,7 @@ from carillon.entrypoint.run_handlers import RunHandlers
 from carillon.entrypoint.service_handlers import describing, explain_problem, health
 from carillon.entrypoint.tenant_handlers import TenantHandlers
 from carillon.ports.dispatch import ShardLedger
-from carillon.ports.edges import Clock, Ids
+from carillon.ports.edges import Clock, Ids, Meter
 from carillon.ports.jobs import JobStore
 from carillon.ports.runs import RunStore
 from carillon.ports.tenancy import ApiKeys, AuditTrail, DestinationStore, IdempotencyRecords, SigningSecrets
@@ -72,6 +75,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     shard_ledger: ShardLedger,
     clock: Clock,
     ids: Ids,
+    meter: Meter,
     cursor_key: Callable[[], bytes],
     policy: TargetPolicy,
     shards: int,
@@ -90,6 +94,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         shard_ledger: learns of our shard count before the first job is created.
         clock: the present.
         ids: ids of new jobs.
+        meter: counts the ends of runs that are completed here.
         cursor_key: gives the secret that seals cursors: the same for all instances of the stage, at least 32 bytes.
         policy: which targets the stage allows.
         shards: how many shards new jobs are hashed onto.
@@ -106,6 +111,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         policy,
         destinations,
     )
+    records = RunRecords(jobs, runs, clock, meter, retention_ms)
     routes = _routes(
         of_jobs,
         RunHandlers(GetRun(runs), ListRuns(jobs, runs), cursors),
@@ -113,13 +119,14 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         _of_tenants(secrets, trail, ids, cursors),
         _of_keys(keys, ids),
         DestinationHandlers(EditDestinations(destinations), policy),
+        of_completions=CompletionHandlers(CompleteRun(records, ids), KeepAlive(records)),
     )
     return _Front(routes, Authenticate(keys), Once(RepeatSafely(requests, ids)), clock)
 
 
 def _of_dead_letters(jobs: JobStore, runs: RunStore, retention_ms: int, cursors: Cursors) -> DeadLetterHandlers:
     dead, redrive = ListDeadLetters(runs), RedriveRun(jobs, runs, retention_ms)
-    return DeadLetterHandlers(CancelRun(runs, retention_ms), redrive, dead, RedriveMany(dead, redrive), cursors)
+    return DeadLetterHandlers(CancelRun(jobs, runs, retention_ms), redrive, dead, RedriveMany(dead, redrive), cursors)
 
 
 def _of_tenants(secrets: SigningSecrets, trail: AuditTrail, ids: Ids, cursors: Cursors) -> TenantHandlers:
@@ -139,6 +146,8 @@ def _routes(
     of_tenants: TenantHandlers,
     of_keys: KeyHandlers,
     of_destinations: DestinationHandlers,
+    *,
+    of_completions: CompletionHandlers,
 ) -> tuple[Route[Handle], ...]:
     routes: tuple[Route[Handle], ...] = (
         Route("POST", "/v1/jobs", "jobs:write", of_jobs.create_job, recheck=of_jobs.recheck_creation),
@@ -161,6 +170,8 @@ def _routes(
         Route("GET", "/v1/jobs/{job_id}/runs", "runs:read", of_runs.list_runs, _PAGE | {"state"}),
         Route("GET", "/v1/runs/{run_id}", "runs:read", of_runs.get_run),
         Route("POST", "/v1/runs/{run_id}/cancel", "runs:write", of_dead.cancel_run),
+        Route("POST", "/v1/runs/{run_id}/heartbeat", "runs:write", of_completions.heartbeat, takes_token=True),
+        Route("POST", "/v1/runs/{run_id}/complete", "runs:write", of_completions.complete_run, takes_token=True),
         Route("POST", "/v1/runs/{run_id}/retry", "runs:write", of_dead.retry_run),
         Route("GET", "/v1/dead-letters", "runs:read", of_dead.list_dead_letters, _PAGE | {"job", "since"}),
         Route("POST", "/v1/dead-letters/redrive", "runs:write", of_dead.redrive_dead_letters),
@@ -213,7 +224,8 @@ class _Front:
     def _answer(self, request: Request) -> Answer:
         route, path_values = find_route(self.routes, request)
         check_size(request, route.most_bytes)
-        principal = None if route.scope is None else self._principal(request, route.scope)
+        shows_token = route.takes_token and completion_token(request) is not None
+        principal = None if route.scope is None or shows_token else self._principal(request, route.scope)
         if route.handle is None:
             raise Refusal("not_supported", f"documented, but not built yet: {route.method} {route.template}")
         _check_parameters(request, route)

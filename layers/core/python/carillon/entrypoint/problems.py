@@ -18,6 +18,12 @@ from carillon.application.api_keys import (
     TooManyKeysError,
 )
 from carillon.application.cancel_run import RunEndedError
+from carillon.application.complete_run import (
+    NotAwaitedError,
+    OtherReportError,
+    StaleAttemptError,
+    WrongTokenError,
+)
 from carillon.application.create_job import NoOccurrenceError
 from carillon.application.destinations import DestinationNotFoundError, TooManyDestinationsError
 from carillon.application.edit_job import RevisionMismatchError
@@ -50,6 +56,9 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "name_taken": (409, "The name is taken"),
     "request_in_flight": (409, "The first request is under way"),
     "run_ended": (409, "The run has ended"),
+    "stale_attempt": (409, "The attempt has ended"),
+    "already_completed": (409, "The attempt has been completed otherwise"),
+    "not_awaited": (409, "The run waits for no completion"),
     "not_redrivable": (409, "The run cannot be redriven"),
     "key_ended": (409, "The key is in force no longer"),
     "last_key": (409, "Without this key nobody could manage the keys"),
@@ -182,6 +191,23 @@ def _run_ended(error: RunEndedError) -> Refusal:
     return Refusal("run_ended", f"the run is {error.state} already")
 
 
+def _wrong_token(_: object) -> Refusal:
+    detail = "no attempt of such a run has this token"
+    return Refusal("unauthenticated", detail, (FieldError("header", "Authorization", "wrong_token", detail),))
+
+
+def _stale_attempt(_: object) -> Refusal:
+    return Refusal("stale_attempt", "the attempt of this token has ended, and the run has gone on: stop working on it")
+
+
+def _already_completed(_: object) -> Refusal:
+    return Refusal("already_completed", "another outcome was reported of the attempt before, and that one stands")
+
+
+def _not_awaited(error: NotAwaitedError) -> Refusal:
+    return Refusal("not_awaited", f"the run is {error.state}, and no target is to complete it")
+
+
 def _not_redrivable(error: NotRedrivableError) -> Refusal:
     return Refusal("not_redrivable", f"only a dead-lettered run can be redriven, within its limits: {error.reason}")
 
@@ -247,6 +273,10 @@ _ANSWERS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
     RequestInFlightError: _request_in_flight,
     OtherRequestError: _other_request,
     RunEndedError: _run_ended,
+    WrongTokenError: _wrong_token,
+    StaleAttemptError: _stale_attempt,
+    OtherReportError: _already_completed,
+    NotAwaitedError: _not_awaited,
     NotRedrivableError: _not_redrivable,
     SecretNotFoundError: _not_found,
     KeyNotFoundError: _not_found,

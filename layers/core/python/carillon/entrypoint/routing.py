@@ -21,6 +21,7 @@ class Route(Generic[Handle]):
         scope: what the key has to allow; None where no key is asked for.
         handle: what answers; None for what is documented but not built yet.
         parameters: the names that the query may hold.
+        takes_token: whether the token of an attempt does instead of a key.
         shows_secret: whether the answer holds what must not be kept.
         recheck: gives an answer that was kept as it is still true, or raises what is to be answered instead.
         spans: whether the last value may hold slashes: gateways may decode those that were sent encoded.
@@ -32,6 +33,7 @@ class Route(Generic[Handle]):
     scope: str | None
     handle: Handle | None = None
     parameters: frozenset[str] = frozenset()
+    takes_token: bool = False
     shows_secret: bool = False
     recheck: Callable[[Request, KeptAnswer], KeptAnswer] | None = None
     spans: bool = False
@@ -78,8 +80,6 @@ _NOT_BUILT = (
     ("POST", "/v1/jobs/bulk", "jobs:write"),
     ("GET", "/v1/operations/{operation_id}", "jobs:read"),
     ("POST", "/v1/payloads", "jobs:write"),
-    ("POST", "/v1/runs/{run_id}/heartbeat", None),
-    ("POST", "/v1/runs/{run_id}/complete", None),
     ("GET", "/v1/limits", "jobs:read"),
     ("GET", "/v1/stats", "jobs:read"),
     ("GET", "/console", None),

@@ -221,6 +221,9 @@ class WorkerSettings(
     call_seconds_limit: Annotated[int, Between(1, 840)]
     """Longest time in seconds that one call may take in this lane, connecting included (1 to 840)."""
 
+    api_url: Url
+    """Under which address targets reach this stage's API, to complete what they were called for."""
+
     side_by_side: Annotated[int, Between(1, 10)]
     """How many messages of a batch are handled at the same time (1 to 10, the largest batch)."""
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from carillon.domain.durations import format_duration
 from carillon.domain.instants import format_instant
-from carillon.domain.job import Definition, Job, JobState, PlanningRules, QueueTarget, Target
+from carillon.domain.job import Completion, Definition, Job, JobState, PlanningRules, QueueTarget, Target
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.run import Attempt, Run, SkippedBlock
 from carillon.domain.schedule import CronSchedule, Every, OneOff, Schedule, decode
@@ -96,14 +96,24 @@ def view_of_run(run: Run) -> "answers.Run":
         "attempt": run.attempt,
         "attempts": [_attempt(attempt) for attempt in run.attempts],
         "lateness_ms": run.lateness_ms,
-        "next_attempt_at": shown_instant(run.next_fire_time),
+        "next_attempt_at": shown_instant(run.next_fire_time) if run.state.is_waiting else None,
         "priority": run.priority,
         "created_at": format_instant(run.created_at),
         "ended_at": shown_instant(run.ended_at),
     }
     if run.block:
         view["block"] = _block(run.block)
+    if run.completion_until is not None:
+        view["awaiting"] = _awaiting(run, run.completion_until)
     return view
+
+
+def _awaiting(run: Run, until_ms: int) -> "answers.Awaiting":
+    heartbeat_due_ms = None if run.heartbeat_ms is None else run.next_fire_time
+    return {
+        "heartbeat_due_at": shown_instant(heartbeat_due_ms),
+        "completion_due_at": format_instant(until_ms),
+    }
 
 
 def shown_instant(instant_ms: int | None) -> str | None:
@@ -134,14 +144,29 @@ def _planning(job: Job) -> "_Planning":
 
 def _target(target: Target) -> "answers.HttpTarget | answers.QueueTarget":
     if isinstance(target, QueueTarget):
-        return {"type": "queue", "queue_url": target.queue_url}
-    return {
+        queue: answers.QueueTarget = {"type": "queue", "queue_url": target.queue_url}
+        if target.completion is not None:
+            queue["completion"] = _completion(target.completion)
+        return queue
+    view: answers.HttpTarget = {
         "type": "http",
         "url": target.url,
         "method": target.method,
         "headers": dict(target.headers),
         "timeout": format_duration(target.timeout_ms),
     }
+    if target.completion is not None:
+        view["completion"] = _completion(target.completion)
+    if target.cancel_url is not None:
+        view["cancel_url"] = target.cancel_url
+    return view
+
+
+def _completion(completion: Completion) -> "answers.Completion":
+    view: answers.Completion = {"mode": "async", "timeout": format_duration(completion.timeout_ms)}
+    if completion.heartbeat_ms is not None:
+        view["heartbeat_timeout"] = format_duration(completion.heartbeat_ms)
+    return view
 
 
 def _retry(retry: RetryPolicy) -> "answers.RetryFormula | answers.RetryDelays":
@@ -169,7 +194,7 @@ def _bounds(start_ms: int | None, end_ms: int | None, max_runs: int | None) -> "
 
 
 def _attempt(attempt: Attempt) -> "answers.Attempt":
-    return {
+    view: answers.Attempt = {
         "number": attempt.number,
         "started_at": format_instant(attempt.started_at),
         "ended_at": shown_instant(attempt.ended_at),
@@ -179,6 +204,11 @@ def _attempt(attempt: Attempt) -> "answers.Attempt":
         "response_truncated": attempt.truncated,
         "job_revision": attempt.revision,
     }
+    if attempt.report is not None:
+        view["completion"] = attempt.report
+    if attempt.result is not None:
+        view["result"] = json.loads(attempt.result)
+    return view
 
 
 def _block(block: SkippedBlock) -> "answers.Block":

@@ -8,6 +8,7 @@ from carillon.adapters.dynamodb.run_items import run_key_of
 from carillon.adapters.dynamodb.writes import key_of, setting, update
 from carillon.domain.due import DueEntry, DueJob, DueRun, UnreadableEntry
 from carillon.domain.job import JobState, Lane, Priority
+from carillon.domain.run import RunState
 from carillon.ports.errors import UnreadableItemError
 
 LONGEST_REASON = 200
@@ -60,6 +61,7 @@ def _due_run(fields: Fields) -> DueRun:
         lane=fields.one_of(Lane, k.LANE),
         priority=fields.one_of(Priority, k.PRIORITY),
         granted=fields.flag(k.GRANTED),
+        state=fields.one_of(RunState, k.STATE),
     )
 
 

@@ -39,6 +39,8 @@ def run_item(run: Run) -> Item:
         k.LOST: run.lost or None,
         k.SPENT: run.spent or None,
         k.LEASE_UNTIL: run.lease_until or None,
+        k.COMPLETION_UNTIL: run.completion_until,
+        k.HEARTBEAT_MS: run.heartbeat_ms,
         k.LATENESS_MS: run.lateness_ms,
         k.ENDED_AT: run.ended_at,
         k.EXPIRES_AT: run.expires_at,
@@ -98,6 +100,8 @@ def run_of(item: Item) -> Run:
         lease_until=fields.number_or_none(k.LEASE_UNTIL) or 0,
         start_id=fields.text_or_none(k.START_ID) or "",
         next_fire_time=fields.number_or_none(k.NEXT_FIRE_TIME),
+        completion_until=fields.number_or_none(k.COMPLETION_UNTIL),
+        heartbeat_ms=fields.number_or_none(k.HEARTBEAT_MS),
         granted=fields.flag(k.GRANTED),
         reason=fields.text_or_none(k.REASON),
         attempts=attempts,
@@ -133,6 +137,9 @@ def _attempt_fields(attempt: Attempt) -> dict[str, object]:
         "excerpt": attempt.excerpt,
         "truncated": attempt.truncated or None,
         "revision": attempt.revision,
+        "token_digest": attempt.token_digest,
+        "report": attempt.report,
+        "result": attempt.result,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -151,6 +158,9 @@ def _attempt(fields: dict[str, Any]) -> Attempt:
         excerpt=_text_or_none(fields, "excerpt"),
         truncated=bool(fields.get("truncated", False)),
         revision=int(fields["revision"]),
+        token_digest=_text_or_none(fields, "token_digest"),
+        report=_text_or_none(fields, "report"),
+        result=_text_or_none(fields, "result"),
     )
 
 

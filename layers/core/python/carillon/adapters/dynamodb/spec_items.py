@@ -6,7 +6,7 @@ from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Fields, Item, number, packed, raw, size_of, text, texts
 from carillon.adapters.dynamodb.job_items import job_id_of
 from carillon.adapters.dynamodb.writes import key_of
-from carillon.domain.job import HttpTarget, JobSpec, QueueTarget, Revision, RevisionKind, Target
+from carillon.domain.job import Completion, HttpTarget, JobSpec, QueueTarget, Revision, RevisionKind, Target
 from carillon.domain.retry import Jitter, RetryPolicy
 
 MOST_BYTES = 400 * 1024
@@ -91,25 +91,36 @@ def spec_of(item: Item) -> JobSpec:
 
 
 def _target_fields(target: Target) -> dict[str, object]:
+    completion = None if target.completion is None else [target.completion.timeout_ms, target.completion.heartbeat_ms]
     if isinstance(target, QueueTarget):
-        return {"queue_url": target.queue_url}
-    return {
+        return {"queue_url": target.queue_url} | ({} if completion is None else {"completion": completion})
+    fields = {
         "url": target.url,
         "method": target.method,
         "headers": target.headers,
         "timeout_ms": target.timeout_ms,
+        "completion": completion,
+        "cancel_url": target.cancel_url,
     }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _target(fields: dict[str, Any]) -> Target:
+    completion = _completion(*fields["completion"]) if "completion" in fields else None
     if "queue_url" in fields:
-        return QueueTarget(str(fields["queue_url"]))
+        return QueueTarget(str(fields["queue_url"]), completion)
     return HttpTarget(
         url=str(fields["url"]),
         method=str(fields["method"]),
         headers=tuple((str(name), str(value)) for name, value in fields["headers"]),
         timeout_ms=int(fields["timeout_ms"]),
+        completion=completion,
+        cancel_url=str(fields["cancel_url"]) if "cancel_url" in fields else None,
     )
+
+
+def _completion(timeout_ms: int, heartbeat_ms: int | None) -> Completion:
+    return Completion(int(timeout_ms), None if heartbeat_ms is None else int(heartbeat_ms))
 
 
 def _retry_fields(retry: RetryPolicy) -> dict[str, object]:

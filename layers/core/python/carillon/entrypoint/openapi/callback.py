@@ -20,7 +20,15 @@ _HEADERS = {
     "Carillon-Scheduled-For": ("the nominal time", "2026-11-30T00:17:42.107Z"),
     "User-Agent": ("`carillon/<version>`", "carillon/0.1.0"),
 }
+_MEANS = {
+    "Carillon-Completion-Url": (
+        "where to report, of a target with `completion`",
+        f"https://api.carillon.dev/v1/runs/{_RUN_ID}/complete",
+    ),
+    "Carillon-Completion-Token": ("allows to report of this attempt, and nothing else", "crt_AAECAwQFBgcICQoLDA0ODw"),
+}
 _ANSWERS = {
+    "202": "the run has succeeded; of a target with `completion`, it is completed later",
     "2XX": "the run has succeeded",
     "408": "tried again",
     "409": "tried again",
@@ -48,11 +56,11 @@ CALLBACK: Json = {
             {
                 "name": name,
                 "in": "header",
-                "required": True,
+                "required": name not in _MEANS,
                 "description": description,
                 "schema": {"type": "string", "examples": [example]},
             }
-            for name, (description, example) in _HEADERS.items()
+            for name, (description, example) in (_HEADERS | _MEANS).items()
         ],
         "requestBody": {
             "description": "the job's payload, byte for byte; none if the job has none",

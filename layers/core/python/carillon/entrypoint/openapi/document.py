@@ -64,7 +64,10 @@ def description_of(routes: Iterable[Route[Any]], base: str = "") -> Json:
         "components": {
             "schemas": dict(sorted(schemas.items())),
             "responses": dict(sorted(responses.items())),
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "bearerFormat": "crl_…"}},
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer", "bearerFormat": "crl_…"},
+                "token": {"type": "http", "scheme": "bearer", "bearerFormat": "crt_…"},
+            },
         },
     }
 
@@ -99,6 +102,8 @@ def _operation(route: Route[Any], operation: Operation, schemas: dict[str, Json]
         told["requestBody"] = _body(operation.body)
     told["responses"] = answered | _refusals(codes_of(route, operation), responses)
     told["security"] = [] if route.scope is None else [{"key": [route.scope]}]
+    if route.takes_token:
+        told["security"].append({"token": []})
     return told
 
 

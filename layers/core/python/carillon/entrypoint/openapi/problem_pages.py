@@ -26,7 +26,7 @@ PAGES: Mapping[str, Page] = {
         "Begin the list anew, without a cursor, with the filters that you want.",
     ),
     "unauthenticated": Page(
-        "no key in force",
+        "no key in force; no attempt of such a run has this token",
         "Send `Authorization: Bearer` and a key of your tenant that has neither expired nor been revoked.",
     ),
     "missing_scope": Page(
@@ -46,7 +46,19 @@ PAGES: Mapping[str, Page] = {
         "the first request of this `Idempotency-Key` is under way; try again after `Retry-After`",
         "Send the same request again, under the same key.",
     ),
-    "run_ended": Page("the run has ended in another state", "There is nothing left to cancel."),
+    "run_ended": Page("the run has ended in another state", "There is nothing left to cancel, or to complete."),
+    "stale_attempt": Page(
+        "the attempt of the token has ended, and the run has gone on",
+        "Stop working on this attempt: a later one answers for the run, or will.",
+    ),
+    "already_completed": Page(
+        "another outcome was reported of the attempt",
+        "The outcome that was reported first stands. Look at the run for which it was.",
+    ),
+    "not_awaited": Page(
+        "no attempt of the run waits to be completed",
+        "Look at the state of the run: only `running` and `awaiting_completion` of a target with `completion` can be.",
+    ),
     "not_redrivable": Page(
         "the run is no dead letter any more, is too old or past its deadline, or its job has ended",
         "Look at the run. To run the job all the same, trigger it.",
@@ -70,7 +82,7 @@ PAGES: Mapping[str, Page] = {
         "Read the job, decide again whether the change is wanted, and send it with the new `ETag`.",
     ),
     "too_large": Page(
-        "a body above 512 KiB (of a batch of jobs 4 MiB), or a payload above 256 KiB",
+        "a body above 512 KiB (of a batch of jobs 4 MiB), a payload above 256 KiB, or a result above 4 KiB",
         "Send less, or send where it can be read.",
     ),
     "unsupported_media_type": Page(

@@ -6,7 +6,10 @@ from carillon import answers
 from carillon.domain.run import RunState
 from carillon.entrypoint.openapi.operation import Answered, Body, Operation
 from carillon.entrypoint.wire.actions import NoOptions
+from carillon.entrypoint.wire.completions import CompleteDocument
 from carillon.entrypoint.wire.redrives import RedriveDocument
+
+_COMPLETING = ("not_found", "run_ended", "stale_attempt", "not_awaited")
 
 OPERATIONS: Mapping[str, Operation] = {
     "GET /v1/jobs/{job_id}/runs": Operation(
@@ -31,6 +34,22 @@ OPERATIONS: Mapping[str, Operation] = {
         {200: Answered("the [run](#cancelling-a-run)", answers.Run)},
         ("not_found", "run_ended"),
         Body(NoOptions, {}, is_required=False),
+    ),
+    "POST /v1/runs/{run_id}/heartbeat": Operation(
+        "keep_run_alive",
+        "runs",
+        "Give a sign of life of an attempt that is completed later",
+        {200: Answered("where the run stands; see [completing later](#completing-later)", answers.CompletionState)},
+        _COMPLETING,
+        Body(NoOptions, {}, is_required=False),
+    ),
+    "POST /v1/runs/{run_id}/complete": Operation(
+        "complete_run",
+        "runs",
+        "Complete an attempt",
+        {200: Answered("where the run stands; see [completing later](#completing-later)", answers.CompletionState)},
+        (*_COMPLETING, "already_completed"),
+        Body(CompleteDocument, {"outcome": "succeeded", "result": {"rows": 1200}}),
     ),
     "POST /v1/runs/{run_id}/retry": Operation(
         "retry_run",

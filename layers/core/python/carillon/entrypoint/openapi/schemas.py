@@ -150,6 +150,11 @@ REPLACED_WHOLE = ("schedule", "retry", "payload")
 """Members of a job whose inner members only make sense together."""
 
 
+def _merged(kind: Json, schemas: Mapping[str, Json]) -> Json:
+    """The schema of one of the kinds that a member may be: an object that is merged is a patch."""
+    return schema_of_patch(_name(kind), schemas) if schemas.get(_name(kind), {}).get("properties") else kind
+
+
 def _patched(member: str, schema: Json, schemas: Mapping[str, Json]) -> Json:
     """The schema of a member in a patch. A default does not apply there, but it is a good example."""
     wanted = {key: value for key, value in schema.items() if key != "default"}
@@ -162,6 +167,8 @@ def _patched(member: str, schema: Json, schemas: Mapping[str, Json]) -> Json:
         # Without its type, which a patch need not name, a patch may be one of several kinds.
         kinds = [schema_of_patch(_name(kind), schemas) for kind in wanted.pop("oneOf")]
         return wanted | {"anyOf": kinds}
+    if "anyOf" in wanted and member not in REPLACED_WHOLE:
+        wanted["anyOf"] = [_merged(kind, schemas) for kind in wanted["anyOf"]]
     if isinstance(values := wanted.get("additionalProperties"), dict):
         wanted |= {"additionalProperties": _or_null(values)}
     return wanted

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 from carillon.answers import Form, Instant
 from carillon.domain.cron import LONGEST_EXPRESSION
 from carillon.domain.headers import MOST_HEADERS
-from carillon.domain.job import LONGEST_WINDOW_MS, MOST_RUNS, MisfirePolicy, Priority
+from carillon.domain.job import LONGEST_COMPLETION_MS, LONGEST_WINDOW_MS, MOST_RUNS, Completion, MisfirePolicy, Priority
 from carillon.domain.retry import MOST_ATTEMPTS, Jitter
 from carillon.domain.targets import MOST_URL_CHARACTERS
 from carillon.entrypoint.wire.fields import (
@@ -134,6 +134,27 @@ ScheduleDocument = Annotated[
 ]
 
 
+CompletionTime = Annotated[Duration, lasting(SECOND_MS, LONGEST_COMPLETION_MS)]
+
+
+class CompletionDocument(Document):
+    """That an attempt is completed later, and how long that may take."""
+
+    mode: Annotated[Literal["async"], told("`async`")]
+    timeout: Annotated[
+        CompletionTime, told("`PT1S` to `P14D`: the time from the 202, or the send, to the completion")
+    ] = Completion().timeout_ms
+    heartbeat_timeout: Annotated[
+        CompletionTime | None,
+        told("`PT1S` to `P14D`, no more than `timeout`: the time between two signs of life, if any are asked for"),
+    ] = None
+
+
+LaterCompletion = Annotated[
+    CompletionDocument | None, told("that, and how, an attempt is [completed later](#completing-later)")
+]
+
+
 def _check_type(kind: object) -> object:
     if kind not in TARGET_KINDS:
         raise refused("not_a_choice", f"allowed: {' or '.join(TARGET_KINDS)}")
@@ -166,8 +187,11 @@ class HttpTargetDocument(Document):
         lasting(SECOND_MS, LONGEST_TIMEOUT_MS),
         told("`PT1S` to `PT14M`, for the whole call. More than a minute takes the long lane"),
     ] = 15 * SECOND_MS
-    completion: Unbuilt = None
-    cancel_url: Unbuilt = None
+    completion: LaterCompletion = None
+    cancel_url: Annotated[
+        Annotated[str, Form(format="uri", minLength=1, maxLength=MOST_URL_CHARACTERS)] | None,
+        told("as `url`; is told when [a run under way is cancelled](#cancelling-a-run)"),
+    ] = None
 
 
 class QueueTargetDocument(Document):
@@ -182,7 +206,7 @@ class QueueTargetDocument(Document):
             "(operations.md#queues-of-tenants): `https://sqs.<region>.amazonaws.com/<account>/<name>`"
         ),
     ]
-    completion: Unbuilt = None
+    completion: LaterCompletion = None
 
 
 def _kind_of_target(value: Any) -> str | None:

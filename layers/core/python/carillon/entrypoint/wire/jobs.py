@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import cast
 
 from carillon.application.create_job import NewJob
+from carillon.domain.durations import format_duration
 from carillon.domain.headers import HeaderProblem, header_problems
-from carillon.domain.job import HttpTarget, PlanningRules, QueueTarget, Target
+from carillon.domain.job import Completion, HttpTarget, PlanningRules, QueueTarget, Target
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import Schedule, ScheduleError
 from carillon.domain.targets import TargetPolicy, TargetRefused, check_queue_url, parse_target_url
@@ -14,6 +15,7 @@ from carillon.entrypoint.json_text import JsonObject
 from carillon.entrypoint.problems import FieldError, Refusal, invalid, pointer
 from carillon.entrypoint.wire.documents import (
     FORMULA,
+    CompletionDocument,
     HttpTargetDocument,
     JobDocument,
     QueueTargetDocument,
@@ -120,6 +122,7 @@ def _schedule(document: JobDocument, now_ms: int) -> Schedule | FieldError:
 def _target_errors(
     target: HttpTargetDocument | QueueTargetDocument, payload: bytes | None, policy: TargetPolicy
 ) -> Iterator[FieldError]:
+    yield from _completion_errors(target.completion)
     if isinstance(target, QueueTargetDocument):
         yield from _queue_errors(target, payload, policy)
         return
@@ -127,6 +130,11 @@ def _target_errors(
         parse_target_url(target.url, policy)
     except TargetRefused as error:
         yield error_of_target(error)
+    if target.cancel_url is not None:
+        try:
+            parse_target_url(target.cancel_url, policy)
+        except TargetRefused as error:
+            yield error_of_target(error, "cancel_url")
     for problem in header_problems(target.headers.items()):
         yield _header_error(problem)
 
@@ -141,6 +149,12 @@ def _queue_errors(target: QueueTargetDocument, payload: bytes | None, policy: Ta
         yield FieldError("pointer", "/payload", "required", "a message to a queue has a body")
     elif _NO_TEXT_OF_QUEUES.search(payload.decode()):
         yield FieldError("pointer", "/payload", "invalid_value", "queues take no U+FFFE and U+FFFF; escape them")
+
+
+def _completion_errors(asked: CompletionDocument | None) -> Iterator[FieldError]:
+    if asked and asked.heartbeat_timeout and asked.heartbeat_timeout > asked.timeout:
+        place = pointer("target", "completion", "heartbeat_timeout")
+        yield FieldError("pointer", place, "out_of_range", f"at most the timeout: {format_duration(asked.timeout)}")
 
 
 def _header_error(problem: HeaderProblem) -> FieldError:
@@ -159,8 +173,19 @@ def _retry_errors(retry: RetryDocument) -> Iterator[FieldError]:
 
 def _target(target: HttpTargetDocument | QueueTargetDocument) -> Target:
     if isinstance(target, QueueTargetDocument):
-        return QueueTarget(target.queue_url)
-    return HttpTarget(target.url, target.method, tuple(target.headers.items()), target.timeout)
+        return QueueTarget(target.queue_url, _completion(target.completion))
+    return HttpTarget(
+        target.url,
+        target.method,
+        tuple(target.headers.items()),
+        target.timeout,
+        completion=_completion(target.completion),
+        cancel_url=target.cancel_url,
+    )
+
+
+def _completion(asked: CompletionDocument | None) -> Completion | None:
+    return None if asked is None else Completion(asked.timeout, asked.heartbeat_timeout)
 
 
 def _retry(document: JobDocument) -> RetryPolicy:
