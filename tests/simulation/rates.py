@@ -27,12 +27,12 @@ def rate_violations(history: History) -> Iterator[str]:
 def _beyond(limit: DispatchLimit, times_ms: Sequence[int], slack_ms: int, what: str) -> Iterator[str]:
     """The first span of time with too many: time is cut into cells of one interval, and each start takes one.
 
-    So the starts of a span are at most its cells, and the burst less one before it.
+    So the starts of a span are at most its cells, and the burst less one before it. Each may be late by the slack, and
+    have had an earlier cell.
     """
     most_ahead = float("-inf")
     for count, at_ms in enumerate(times_ms):
-        cell = limit.pace.cell_of(at_ms + slack_ms)
-        if cell - count < most_ahead - (limit.burst - 1):
+        if limit.pace.cell_of(at_ms) - count < most_ahead - (limit.burst - 1):
             yield f"too fast: {count + 1} starts {what} by {at_ms}, at {limit.rate_milli / 1000:g} a second"
             return
-        most_ahead = max(most_ahead, limit.pace.cell_of(at_ms) - count)
+        most_ahead = max(most_ahead, limit.pace.cell_of(at_ms - slack_ms) - count)

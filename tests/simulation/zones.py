@@ -2,7 +2,8 @@
 
 Jobs are planned anew at some time after the deployment, so for a while an old plan is carried out under new rules. An
 occurrence by the old rules has a twin by the new ones, at most half an interval away. One of the two runs. Both may,
-once: the one that was dispatched between the deployment and the planning anew.
+once: the one that was dispatched between the deployment and the planning anew, or in a claim whose dispatcher died
+before the deployment, and which is decided again after it.
 """
 
 from collections.abc import Iterator
@@ -60,9 +61,20 @@ def zone_violations(story: Story, rezoned: Schedule, bounds: Bounds) -> Iterator
     twins = [(nominal, _twin(nominal, old, new)) for nominal in old]
     yield from (f"missing: neither {one} nor its twin {twin}" for one, twin in twins if twin and not ran & {one, twin})
     twice = [one for one, twin in twins if twin and one != twin and ran >= {one, twin}]
-    by_old_rules = [one for one in twice if story.decided.get(one, (0, 0))[0] < story.rezoned_at - bounds.skew_ms]
+    settled_ms = story.rezoned_at - bounds.skew_ms
+    twin_of = dict(twins)
+    by_old_rules = [
+        one
+        for one in twice
+        if _decided(story, one) < settled_ms and _decided(story, one) != _decided(story, twin_of[one])
+    ]
     if by_old_rules or len(twice) > 1:
         yield f"twice: {twice} and their twins ran; before the change {by_old_rules}"
+
+
+def _decided(story: Story, nominal: int | None) -> int:
+    """As of which instant an occurrence was first sent; two of the same instant may be one claim, decided again."""
+    return story.decided.get(nominal or 0, (0, 0))[0]
 
 
 def _twin(nominal: int, old: tuple[int, ...], new: frozenset[int]) -> int | None:
