@@ -141,7 +141,7 @@ class World:
     calls_made: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.clock = MemoryClock(START_MS)
+        self.clock = self.make_clock()
         self.ids = SequentialIds(7)
         self.meter = RecordingMeter()
         self.state = MemoryState(self.clock)
@@ -160,6 +160,10 @@ class World:
         self.secrets = MemorySigningSecrets(self.state)
         for tenant in (TENANT, NEIGHBOUR):
             self.secrets.add(tenant, "sec_1", SECRET, START_MS)
+
+    def make_clock(self) -> Any:
+        """The clock that tests set."""
+        return MemoryClock(START_MS)
 
     def port(self, name: str) -> Any:
         """One of the ports, with its faults."""
