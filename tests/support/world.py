@@ -36,6 +36,7 @@ from carillon.domain.run import Run
 from carillon.domain.schedule import Schedule, encode
 from carillon.domain.slots import Pace
 from carillon.domain.target_policy import of_stage
+from carillon.ports.execution import Caller
 
 START_MS = 1_790_000_000_000
 DAY_MS = 24 * 3600 * 1000
@@ -193,16 +194,16 @@ class World:
         """The records of runs."""
         return RunRecords(self.port("jobs"), self.port("runs"), self.clock, self.meter, retention_ms=30 * DAY_MS)
 
-    def worker(self) -> ExecuteRun:
-        """A worker, as a new process would build it."""
+    def worker(self, caller: Caller | None = None, breakers: Breakers | None = None) -> ExecuteRun:
+        """A worker, as a new process would build it; of the world's own targets and breakers unless said."""
         return ExecuteRun(
             self.records(),
             self.secrets,
-            self.caller,
+            caller or self.caller,
             self.ids,
             ExecutionTiming(),
             self.destinations,
-            self.breakers,
+            breakers or self.breakers,
             self.target_queues,
             API_URL,
         )

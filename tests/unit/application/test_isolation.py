@@ -15,14 +15,14 @@ from carillon.adapters.memory.queues import MemoryDelivery
 from carillon.adapters.memory.tenants import MemoryBreakers
 from carillon.adapters.remembering import RememberingBreakers
 from carillon.application.breakers import Breakers
-from carillon.application.execute_run import ExecuteRun, ExecutionTiming
+from carillon.application.execute_run import ExecuteRun
 from carillon.domain.breaker import BreakerRules
 from carillon.domain.job import HttpTarget
 from carillon.domain.outcomes import CallRequest, Failure, Outcome, answered, failed
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import Every, OneOff
 from simulation.kernel import Kernel
-from tests.support.world import NEIGHBOUR, START_MS, TENANT, World
+from tests.support.world import NEIGHBOUR, START_MS, World
 
 SECOND_MS = 1_000
 BAD_RUNS = 2_000
@@ -85,16 +85,8 @@ class Mapping:
     def _environment(self, rules: BreakerRules) -> ExecuteRun:
         world = self._world
         store = RememberingBreakers(MemoryBreakers(world.state), world.kernel)
-        return ExecuteRun(
-            world.records(),
-            world.secrets,
-            self._targets,
-            world.ids,
-            ExecutionTiming(),
-            world.destinations,
-            Breakers(store, world.meter, world.ids.unit, rules),
-            world.target_queues,
-        )
+        breakers = Breakers(store, world.meter, world.ids.unit, rules)
+        return world.worker(self._targets, breakers)
 
     def poll(self) -> None:
         """Hand over what is visible, as far as there are invocations for it."""
@@ -156,7 +148,7 @@ class Seen:
 
 
 def a_while(*, bad_runs: int, rules: BreakerRules) -> Seen:
-    """Three minutes of a neighbour with two runs a second, beside a tenant with so many runs to endpoints that are down."""
+    """Three minutes of a neighbour with two runs a second, beside a tenant with runs to endpoints that are down."""
     world = SlowWorld()
     kernel, targets = world.kernel, Targets(world.kernel)
     mapping = Mapping(world, targets, rules)
