@@ -20,6 +20,7 @@ from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.job_items import job_of
 from carillon.adapters.dynamodb.run_items import run_of
 from carillon.adapters.dynamodb.spec_items import spec_of
+from carillon.domain.breaker import TARGET_UNAVAILABLE
 from carillon.domain.job import Job, JobSpec, PlanningRules, Revision, RevisionKind
 from carillon.domain.run import Run
 from carillon.domain.schedule import decode
@@ -67,6 +68,8 @@ def history_of(changes: Iterable[Change], heard: Iterable[Heard]) -> History:
     for change in changes:
         history.seq = change.seq
         clock.note(change)
+        if change.item[k.PK]["S"].startswith(k.BREAKERS_PREFIX):
+            continue
         job_id = k.job_id_in(change.item[k.PK]["S"])
         if job_id is None:
             history.broken.append(f"an item that belongs to no job: {change.item[k.PK]}")
@@ -222,6 +225,8 @@ class _Page:
         wrong = wrong_run(before, run)
         if wrong:
             yield f"{run.key.run_id}: {wrong}"
+        if self.story and run.reason == TARGET_UNAVAILABLE:
+            self.story.parked.add(name)
         if before is None and self.story:
             self.story.written[name] = change.seq
             self.story.born[name] = self._knew(run, change)

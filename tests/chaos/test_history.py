@@ -8,10 +8,12 @@ import pytest
 
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Item
+from carillon.adapters.dynamodb.breakers import breaker_item
 from carillon.adapters.dynamodb.job_items import job_item
 from carillon.adapters.dynamodb.run_items import run_item
 from carillon.adapters.dynamodb.spec_items import spec_item
 from carillon.domain import editing
+from carillon.domain.breaker import BreakerRules, first_opened
 from carillon.domain.editing import Edited
 from carillon.domain.identity import RunKey
 from carillon.domain.job import (
@@ -256,6 +258,13 @@ def test_bad_records_are_told(kind: str, why: str, change: Callable[[Table], obj
     table = good()
     change(table)
     assert kind in table.found()
+
+
+def test_breakers_are_nobodys_records() -> None:
+    """What is stored of a target that does not answer belongs to no job."""
+    table = good()
+    table.put(T, breaker_item(first_opened("acme", "svc.carillon.dev:443", T, BreakerRules())))
+    assert table.found() == set()
 
 
 def test_a_worker_that_was_killed_in_its_call_is_no_violation() -> None:

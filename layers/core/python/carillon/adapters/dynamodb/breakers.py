@@ -28,19 +28,24 @@ class DynamoBreakers:
 
     def save(self, breaker: Breaker) -> bool:
         """Store it if the stored one is that of the `rev` before, or none. A repeat of the same write succeeds."""
-        item = key_of(k.breakers_pk(breaker.tenant), breaker.target) | {
-            k.REV: number(breaker.rev),
-            k.LEVEL: number(breaker.level),
-            k.RETRY_AT: number(breaker.retry_at),
-            k.PROBE_UNTIL: number(breaker.probe_until),
-            k.CLOSED_AT: number(breaker.closed_at),
-            k.EXPIRES_AT: number((max(breaker.retry_at, breaker.closed_at) + KEPT_MS) // SECOND_MS),
-        }
+        item = breaker_item(breaker)
         condition, values = (_UNCHANGED, {":seen": number(breaker.rev - 1)}) if breaker.rev > 1 else (ABSENT, None)
         written = self._database.write(put(self._database.jobs, item, condition, values))
         return isinstance(written, Written) or (
             written.old is not None and _breaker_of(breaker.tenant, written.old) == breaker
         )
+
+
+def breaker_item(breaker: Breaker) -> Item:
+    """The item of a breaker."""
+    return key_of(k.breakers_pk(breaker.tenant), breaker.target) | {
+        k.REV: number(breaker.rev),
+        k.LEVEL: number(breaker.level),
+        k.RETRY_AT: number(breaker.retry_at),
+        k.PROBE_UNTIL: number(breaker.probe_until),
+        k.CLOSED_AT: number(breaker.closed_at),
+        k.EXPIRES_AT: number((max(breaker.retry_at, breaker.closed_at) + KEPT_MS) // SECOND_MS),
+    }
 
 
 def _breaker_of(tenant: str, item: Item) -> Breaker:

@@ -153,9 +153,12 @@ def run_name_in(sk: str) -> str | None:
     return sk[len(RUN_PREFIX) :] if sk.startswith(RUN_PREFIX) else None
 
 
+BREAKERS_PREFIX: Final = "BREAKERS#"
+
+
 def breakers_pk(tenant: str) -> str:
     """The partition of the breakers of a tenant's targets, whose sort keys are the targets."""
-    return f"BREAKERS#{tenant}"
+    return BREAKERS_PREFIX + tenant
 
 
 # ------------------------------------------------------------------------------------------------------- control table
