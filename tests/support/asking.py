@@ -13,7 +13,7 @@ def assert_as_described(url: str, key: str, *options: str) -> None:
     """Every answer is one that the description has, and none is a fault of the server.
 
     No status, header, media type or member is another; what the description does not allow is refused; keys are asked
-    for, and methods that a path does not have are told as such; what was removed is gone.
+    for, and methods that a path does not have are told as such.
     """
     command = [PROGRAM, "--config-file", str(HERE / "schemathesis.toml"), "run", f"{url}/v1/openapi.json"]
     command += ["--header", f"Authorization: Bearer {key}", "--no-color", *options]

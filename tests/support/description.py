@@ -6,7 +6,6 @@ Every test that calls the API through `ApiUnderTest` does so: whatever it provok
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -23,22 +22,27 @@ WITHOUT_A_ROUTE = frozenset(
 _PATH_VALUE = re.compile(r"\\\{\w+\\\}")
 
 
+_NOTHING: Json = {"not": {}}
+
+
 class Description:
     """A document of the interface, with its objects closed: members that it does not name are faults."""
 
     def __init__(self, document: Json) -> None:
         self.document = document
-        self._components = _closed(document["components"])
+        self._closed = _closed(document)
+        self._validators: dict[int, Json] = {}
         self._paths = [
             (re.compile(_PATH_VALUE.sub("[^/]+", re.escape(template))), template) for template in document["paths"]
         ]
 
     def operation(self, method: str, path: str) -> Json | None:
-        """The operation of a request, or None: fixed paths before those with values."""
+        """The operation of a request, or None. A path that is there by its own name is no id."""
         found = [template for pattern, template in self._paths if pattern.fullmatch(path)]
-        found.sort(key=lambda template: template.count("{"))
-        operations = [self.document["paths"][template].get(method.lower()) for template in found]
-        return next((operation for operation in operations if operation is not None), None)
+        if not found:
+            return None
+        named = min(found, key=lambda template: [segment.startswith("{") for segment in template.split("/")])
+        return self._closed["paths"][named].get(method.lower())
 
     def faults(self, event: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[str]:
         """What an answer to a request has that is not described; of a request that was accepted as well."""
@@ -83,7 +87,7 @@ class Description:
     def _faults_of_request(self, operation: Json, event: Mapping[str, Any]) -> Iterator[str]:
         known = {each["name"]: each["schema"] for each in operation["parameters"] if each["in"] == "query"}
         for name, value in parse_qsl(event.get("rawQueryString", ""), keep_blank_values=True):
-            schema = known.get(name, {"not": {}})
+            schema = known.get(name, _NOTHING)
             schema = schema.get("items", schema)
             given = int(value) if schema.get("type") == "integer" else value
             yield from self._faults_of(schema, given, f"accepted parameter {name}")
@@ -94,17 +98,18 @@ class Description:
     def _resolved(self, response: Json | None) -> Json | None:
         if response is None or "$ref" not in response:
             return response
-        return self.document["components"]["responses"][response["$ref"].rpartition("/")[2]]
+        return self._closed["components"]["responses"][response["$ref"].rpartition("/")[2]]
 
     def _faults_of(self, schema: Json, value: Json, what: str) -> Iterator[str]:
-        validator = self._validator(json.dumps(_closed(schema)))
-        for error in validator.iter_errors(value):
+        for error in self._validator(schema).iter_errors(value):
             yield f"{what} at /{'/'.join(map(str, error.instance_path))}: {error.message}"
 
-    @cache  # noqa: B019 - there is one description a process
-    def _validator(self, schema: str) -> Json:
-        whole = {**json.loads(schema), "components": self._components}
-        return jsonschema_rs.validator_for(whole, validate_formats=True)
+    def _validator(self, schema: Json) -> Json:
+        """The validator of a schema of the document, which stays as it is: made once."""
+        if id(schema) not in self._validators:
+            whole = {**schema, "components": self._closed["components"]}
+            self._validators[id(schema)] = jsonschema_rs.validator_for(whole, validate_formats=True)
+        return self._validators[id(schema)]
 
 
 def _loads(text: str) -> Json:

@@ -100,10 +100,12 @@ def serving(handler: type[BaseHTTPRequestHandler], **members: Any) -> Iterator[s
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (handler,), members))
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join(10)
-    server.server_close()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join(10)
+        server.server_close()
 
 
 @contextmanager

@@ -23,6 +23,7 @@ CALLS: Mapping[str, Call] = {
     "list_jobs": lambda client, _: [*client.jobs({"label": "plan:acme-secret-plan"})],
     "get_job": lambda client, ids: client.job(ids["job_id"])["revision"],
     "patch_job": lambda client, ids: client.update_job(ids["job_id"], {"priority": "low"}, if_match="*")["priority"],
+    "create_jobs": lambda client, _: client.create_jobs([JOB_OF_A_CLIENT, {"colour": 1}])["created"],
     "put_job": lambda client, _: client.put_job("nightly", JOB_OF_A_CLIENT)[1],
     "cancel_job": lambda client, ids: client.cancel_job(ids["job_id"]),
     "pause_job": lambda client, ids: client.pause_job(ids["job_id"])["state"],

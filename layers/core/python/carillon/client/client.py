@@ -91,6 +91,18 @@ class Client:
         answer = self._transport.send(Request("PUT", path, body, headers, repeatable=not conditions))
         return cast("answers.Job", _json_object(answer)), answer.status == _CREATED
 
+    def create_jobs(
+        self, definitions: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None
+    ) -> "answers.Batch":
+        """Create up to a hundred jobs; what became of each is told in their order, with its status.
+
+        Args:
+            definitions: As the interface describes them.
+            idempotency_key: As of `create_job`.
+        """
+        body = json.dumps({"jobs": list(definitions)}, ensure_ascii=False).encode()
+        return cast("answers.Batch", self._post_once("/v1/jobs/batch", body, idempotency_key))
+
     def job(self, job_id: str) -> "answers.Job":
         """The job of an id, as it is now."""
         return cast("answers.Job", self._get(f"/v1/jobs/{_segment(job_id)}"))

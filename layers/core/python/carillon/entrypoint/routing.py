@@ -39,6 +39,11 @@ class Route(Generic[Handle]):
     spans: bool = False
     most_bytes: int = MOST_BODY_BYTES
 
+    @property
+    def named(self) -> tuple[bool, ...]:
+        """Of each segment, whether it stands for any value: what is named more, and earlier, sorts first."""
+        return tuple(segment.startswith("{") for segment in self.template.split("/"))
+
     def match(self, segments: tuple[str, ...]) -> Mapping[str, str] | None:
         """The values in a path, or None when the path is another."""
         names = self.template.split("/")[1:]
@@ -58,12 +63,16 @@ class Route(Generic[Handle]):
 def find_route(routes: Iterable[Route[Handle]], request: Request) -> tuple[Route[Handle], Mapping[str, str]]:
     """The route of a request, and the values in its path.
 
+    A path that is there by its own name is no id: `/v1/jobs/batch` is nobody's job.
+
     Raises:
         Refusal: no route has this path, or none with this path has this method.
     """
-    on_path = [(route, values) for route in routes if (values := route.match(request.segments)) is not None]
-    if not on_path:
+    matching = [(route, values) for route in routes if (values := route.match(request.segments)) is not None]
+    if not matching:
         raise Refusal("not_found", "there is no such path")
+    named = min(route.named for route, _ in matching)
+    on_path = [(route, values) for route, values in matching if route.named == named]
     for route, values in on_path:
         if route.method == request.method:
             return route, values
