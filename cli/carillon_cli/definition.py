@@ -54,6 +54,8 @@ TARGET_OPTIONS: tuple[Option, ...] = (
     click.option("--misfire-grace", type=_DURATION, help="How late an occurrence may be before it counts as missed."),
     click.option("--max-catch-up", type=int, help="How many missed occurrences fire_all makes up for."),
     click.option("--window", type=_DURATION, help="Spread the runs of many such jobs over this time."),
+    click.option("--on-failure", metavar="URL", help="What is told of runs that failed for good."),
+    click.option("--on-failure-queue", metavar="URL", help="The SQS queue that is told of them, instead."),
 )
 
 
@@ -120,16 +122,27 @@ def rules_of(flags: Mapping[str, Any]) -> dict[str, Any]:
     """The members of a job that say how it is run, as far as they are given.
 
     Raises:
-        click.UsageError: A label is malformed or given twice.
+        click.UsageError: A label is malformed or given twice, or failures are to be told twice.
     """
     definition = _given(flags, "priority", "deadline", "misfire_grace", "max_catch_up", "window")
     if labels := _pairs(flags["labels"], "=", "--label KEY=VALUE", str):
         definition["labels"] = labels
+    if told := _told_of_failures(flags):
+        definition["on_failure"] = told
     if flags["max_attempts"] is not None:
         definition["retry"] = {"max_attempts": flags["max_attempts"]}
     if flags["misfire"] is not None:
         definition["misfire_policy"] = flags["misfire"]
     return definition
+
+
+def _told_of_failures(flags: Mapping[str, Any]) -> dict[str, str] | None:
+    url, queue = flags["on_failure"], flags["on_failure_queue"]
+    if url and queue:
+        raise click.UsageError("give --on-failure or --on-failure-queue, not both")
+    if url:
+        return {"type": "http", "url": url}
+    return {"type": "queue", "queue_url": queue} if queue else None
 
 
 def encoded(definition: Mapping[str, Any], payload: str | None) -> bytes:

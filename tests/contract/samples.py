@@ -17,6 +17,7 @@ from carillon.domain.job import (
     Lane,
     PlanningRules,
     Priority,
+    QueueTarget,
     Revision,
     RevisionKind,
 )
@@ -110,6 +111,7 @@ def a_full_definition() -> Definition:
             "deadline_ms": 3_600_000,
             "listed_state": "paused",
             "state_reason": "target_gone",
+            "on_failure": QueueTarget("https://sqs.eu-west-1.amazonaws.com/111122223333/failed"),
         },
     )
 
@@ -213,6 +215,7 @@ def a_full_run(job: Job) -> Run:
             Attempt(3, NOW_MS, NOW_MS + 1, 202, token_digest="d" * 43, report="failed", result='{"a": "\\ud800 ☎"}'),
         ),
         block=SkippedBlock(12, NOW_MS - 5, NOW_MS),
+        notice="20260921T141320000Z_f3",
         ended_at=NOW_MS + 9,
         expires_at=NOW_MS // 1000 + 86_400,
     )

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from carillon.client import Client
 from carillon_cli.dev.receiver import Answer, Receiver
 from e2e.dev_stack import READY_SECONDS, DevStack
-from e2e.live import aws_client, checked, ended_runs, job
+from e2e.live import aws_client, checked, ended_runs, eventually, job
 
 EVENTS = Path(__file__).parents[2] / "events"
 EVENTS_JOB = "job_01JWNJBZW0000G40R40M30E209"  # the first job in the recorded events
@@ -37,6 +37,7 @@ def test_no_function_lacks_a_right(new_stack: Callable[..., DevStack], tmp_path:
     with Client(stack.url, stack.api_key) as client, Receiver(stack.signing_secret) as receiver:
         assert_jobs_run(client, receiver)
         assert_a_message_is_sent(stack, client)
+        assert_a_failure_is_told(client, receiver)
         assert_jobs_are_imported_listed_and_cancelled(stack, client, receiver, tmp_path)
         assert_ends_are_recorded_and_cleared(stack, client, receiver, tmp_path)
     log = stack.log_of_aws()
@@ -72,6 +73,16 @@ def assert_a_message_is_sent(stack: DevStack, client: Client) -> None:
     target = {"type": "queue", "queue_url": url}
     sent = client.create_job({"schedule": SOON, "target": target, "payload": {"n": 1}})
     assert [run["state"] for run in ended_runs(client, sent["id"], 1, BOUND_SECONDS)] == ["succeeded"]
+
+
+def assert_a_failure_is_told(client: Client, receiver: Receiver) -> None:
+    """The end and its notice are one transaction of the worker."""
+    receiver.answer("/unknown-there", Answer(404))
+    told = {"type": "http", "url": receiver.url("/failed")}
+    failing = client.create_job(job(receiver.url("/unknown-there"), SOON, on_failure=told))
+    (run,) = ended_runs(client, failing["id"], 1, BOUND_SECONDS)
+    assert run["state"] == "dead_lettered"
+    assert eventually(lambda: client.run(run["failure_notice"])["state"] == "succeeded", BOUND_SECONDS)
 
 
 def assert_jobs_are_imported_listed_and_cancelled(

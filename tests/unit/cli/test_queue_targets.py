@@ -81,3 +81,30 @@ def test_an_import_without_a_payload_is_told_line_by_line(carillon: Run, service
     assert (result.exit_code, result.stdout) == (1, "created=0 unchanged=0 differs=0 refused=2\n")
     assert "/payload" in result.stderr
     assert service.jobs == {}
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--on-failure", f"{URL}/failed"), {"type": "http", "url": f"{URL}/failed"}),
+        (("--on-failure-queue", QUEUE), TARGET),
+    ],
+    ids=["url", "queue"],
+)
+def test_whom_to_tell_of_failures(carillon: Run, service: Any, flags: tuple[str, str], told: dict[str, str]) -> None:
+    """By a URL or a queue; given with an update too, and removed by --unset."""
+    assert carillon("jobs", "create", "--every", "1h", "--url", URL, *flags).exit_code == 0
+    ((job_id, job),) = service.jobs.items()
+    assert {name: job["on_failure"][name] for name in told} == told
+    assert carillon("jobs", "update", job_id, "--unset", "on_failure").exit_code == 0
+    assert service.jobs[job_id]["on_failure"] is None
+    assert carillon("jobs", "update", job_id, *flags).exit_code == 0
+    assert service.jobs[job_id]["on_failure"]["type"] == told["type"]
+
+
+def test_failures_are_told_to_one(carillon: Run, service: Any) -> None:
+    """Two at once are refused before anything is sent."""
+    both = ("--on-failure", URL, "--on-failure-queue", QUEUE)
+    result = carillon("jobs", "create", "--every", "1h", "--url", URL, *both)
+    assert (result.exit_code, service.jobs) == (2, {})
+    assert "not both" in result.stderr

@@ -25,7 +25,10 @@ _CODE_AT = {
 
 _RECORDING = ("count", "observe_group_ms", "observe_ms")
 _MADE_NAMES = {
-    "f'runs_{end.state}'": [f"runs_{state}" for state in RunState if state.has_ended],
+    "f'{kind}_{end.state}'": [
+        *(f"runs_{state}" for state in RunState if state.has_ended),
+        *(f"notices_{state}" for state in RunState if state.has_ended and state is not RunState.SKIPPED),
+    ],
     "f'throttled_{reason}'": [f"throttled_{reason}" for reason in ThrottleReason],
 }
 

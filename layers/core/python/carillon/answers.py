@@ -46,7 +46,7 @@ JobId = Annotated[str, Form(pattern="^job_[0-9A-HJKMNP-TV-Z]{26}$", examples=["j
 RunId = Annotated[
     str,
     Form(
-        pattern="^job_[0-9A-HJKMNP-TV-Z]{26}@[0-9]{8}T[0-9]{9}Z(~[0-9A-HJKMNP-TV-Z]{4})?$",
+        pattern="^job_[0-9A-HJKMNP-TV-Z]{26}@[0-9]{8}T[0-9]{9}Z(~[0-9A-HJKMNP-TV-Z]{4})?(_f[1-9][0-9]{0,8})?$",
         examples=["job_01M8MX0REB67WD2ANKW6N989AG@20261130T001742107Z"],
     ),
 ]
@@ -151,6 +151,7 @@ class ListedJob(TypedDict):
     retry_on: list[int] | None
     deadline: Duration | None
     overlap: Literal["allow"]
+    on_failure: HttpTarget | QueueTarget | None
     labels: dict[str, str]
     created_at: Instant
     updated_at: Instant
@@ -242,6 +243,8 @@ class Run(TypedDict):
     ended_at: Instant | None
     block: NotRequired[Block]
     awaiting: NotRequired[Annotated[Awaiting, Form(description="only in the state awaiting_completion")]]
+    failure_notice: NotRequired[Annotated[RunId, Form(description="the run that tells `on_failure` of this one")]]
+    notice_of: NotRequired[Annotated[RunId, Form(description="the run that this one tells of")]]
 
 
 class CompletionState(TypedDict):

@@ -43,8 +43,7 @@ class BuryMessage:
         return self._bury(message, delivery)
 
     def _bury(self, message: WorkMessage, delivery: Delivery) -> bool:
-        definition = self.records.jobs.get(message.key.job_id)
-        run = self.records.runs.get(message.key) if message.kind is MessageKind.WAIT else None
+        definition, run = self.records.read(message)
         for _ in range(MOST_RACES):
             now_ms = self.records.clock.now_ms()
             judgement = judge(message, definition, run, now_ms)
@@ -70,5 +69,5 @@ class BuryMessage:
             case Expire():  # a deadline holds, however it is delivered; its next attempt is in no hurry
                 return self.records.expire(run, definition, unit=LONGEST_WAIT)
             case End() as end:
-                return self.records.end(run, end)
-        return self.records.end(run, End(RunState.DEAD_LETTERED, UNDELIVERABLE))
+                return self.records.end(run, definition, end)
+        return self.records.end(run, definition, End(RunState.DEAD_LETTERED, UNDELIVERABLE))

@@ -89,14 +89,14 @@ class CompleteRun:
         )
         attempts = finished_attempt(run, ended)
         if not failed:
-            return self.records.end(run, End(RunState.SUCCEEDED, ""), attempts=attempts)
+            return self.records.end(run, None, End(RunState.SUCCEEDED, ""), attempts=attempts)
         if run.is_cancelled:
-            return self.records.end(run, End(RunState.CANCELLED, RUN_CANCELLED), attempts=attempts)
+            return self.records.end(run, None, End(RunState.CANCELLED, RUN_CANCELLED), attempts=attempts)
         definition = self.records.jobs.get(run.key.job_id)
         if definition is None:
-            return self.records.end(run, End(RunState.DEAD_LETTERED, "job_missing"), attempts=attempts)
+            return self.records.end(run, None, End(RunState.DEAD_LETTERED, "job_missing"), attempts=attempts)
         permanent = FAILED_BY_TARGET if completed.report is Report.FAILED_FOR_GOOD else None
-        return self.records.fail(run, definition.spec, attempts, unit=self.ids.unit(), permanent=permanent)
+        return self.records.fail(run, definition, attempts, unit=self.ids.unit(), permanent=permanent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class NewJob:
     labels: Mapping[str, str] = field(default_factory=dict)
     payload: bytes | None = None
     deadline_ms: int | None = None
+    on_failure: Target | None = None
 
 
 @dataclass(slots=True)
@@ -112,6 +113,7 @@ def _spec(job_id: str, tenant: str, new: NewJob, now_ms: int) -> JobSpec:
         labels=new.labels,
         payload=new.payload,
         deadline_ms=new.deadline_ms,
+        on_failure=new.on_failure,
     )
 
 

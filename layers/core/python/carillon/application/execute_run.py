@@ -113,8 +113,7 @@ class ExecuteRun:
         return True
 
     def _begin(self, message: WorkMessage, delivery: Delivery, stop_by_ms: int) -> bool:
-        definition = self.records.jobs.get(message.key.job_id)
-        run = self.records.runs.get(message.key) if message.kind is MessageKind.WAIT else None
+        definition, run = self.records.read(message)
         for _ in range(MOST_RACES):
             result = self._try(message, definition, run, delivery, stop_by_ms)
             if isinstance(result, bool):
@@ -144,7 +143,7 @@ class ExecuteRun:
                 longer = waiting(subject, at_ms=at_ms, attempts=subject.attempts, lane=subject.lane, reason="paused")
                 written = self.records.save(longer)
             case End() as end:
-                written = self.records.end(subject, end)
+                written = self.records.end(subject, definition, end)
             case Expire():
                 written = self.records.expire(subject, definition, self.ids.unit())
             case Tell():
@@ -162,7 +161,7 @@ class ExecuteRun:
             return NOT_DONE
         secrets = self.secrets.active(run.tenant, now_ms)
         if not secrets:
-            written = self.records.end(run, End(RunState.DEAD_LETTERED, "no_signing_secret"))
+            written = self.records.end(run, definition, End(RunState.DEAD_LETTERED, "no_signing_secret"))
             return DONE if isinstance(written, Saved) else self.records.settle(written, definition, delivery)
         destinations = self.destinations.of(run.tenant)
         admission = self._admission(run, definition, now_ms)
@@ -174,7 +173,7 @@ class ExecuteRun:
             started(
                 run,
                 now_ms=now_ms,
-                due_ms=due_time(definition.job, run.key),
+                due_ms=_due_ms(run, definition),
                 lease_ms=self.timing.lease_ms,
                 start_id=self.ids.token(),
                 revision=definition.spec.revision,
@@ -183,7 +182,7 @@ class ExecuteRun:
         )
         if isinstance(begun, Refused):
             return self.records.settle(begun, definition, delivery)
-        if run.attempt == 0 and begun.run.lateness_ms is not None:
+        if run.attempt == 0 and begun.run.lateness_ms is not None and not run.key.is_notice:
             self.records.meter.observe_ms("lateness_ms", begun.run.lateness_ms)
         now_ms = self.records.clock.now_ms()
         request = request_of(begun.run, definition.spec, secrets, destinations, now_ms)
@@ -200,14 +199,14 @@ class ExecuteRun:
             run.tenant,
             target.url,
             timeout_ms=self._timeout_ms(definition),
-            due_ms=due_time(definition.job, run.key),
+            due_ms=_due_ms(run, definition),
             now_ms=now_ms,
         )
 
     def _wait_for_target(self, run: Run, definition: Definition, admission: Park | Abandon) -> Saved | Refused:
         """The target does not answer: the run waits, and no attempt is spent on it; in the end it is given up."""
         if isinstance(admission, Abandon):
-            return self.records.end(run, End(RunState.DEAD_LETTERED, TARGET_UNAVAILABLE))
+            return self.records.end(run, definition, End(RunState.DEAD_LETTERED, TARGET_UNAVAILABLE))
         self.records.meter.count("runs_parked")
         lane, at_ms = definition.spec.target.lane, admission.until_ms
         parked = waiting(run, at_ms=at_ms, attempts=run.attempts, lane=lane, reason=TARGET_UNAVAILABLE)
@@ -237,7 +236,7 @@ class ExecuteRun:
         for _ in range(MOST_RACES):
             written = self._record(run, definition, outcome)
             if isinstance(written, Saved):
-                if written.run.reason == TARGET_GONE:
+                if written.run.reason == TARGET_GONE and not run.key.is_notice:
                     _pause_gone(self.records, written.run, definition.spec.target)
                 return DONE
             newest = written.run
@@ -258,15 +257,15 @@ class ExecuteRun:
         is_sent = verdict is Verdict.SUCCEEDED and isinstance(definition.spec.target, QueueTarget)
         is_accepted = run.may_be_completed and (is_sent or outcome.status == ACCEPTED)
         if verdict is Verdict.SUCCEEDED and not is_accepted:
-            return self.records.end(run, End(RunState.SUCCEEDED, ""), attempts=attempts)
+            return self.records.end(run, definition, End(RunState.SUCCEEDED, ""), attempts=attempts)
         if run.is_cancelled:
-            end, notice = End(RunState.CANCELLED, RUN_CANCELLED), wants_notice(definition)
-            return self.records.end(run, end, attempts=attempts, notice=notice)
+            end, tells = End(RunState.CANCELLED, RUN_CANCELLED), wants_notice(definition)
+            return self.records.end(run, definition, end, attempts=attempts, tells_cancel=tells)
         if is_accepted:
             return self._await(run, definition, attempts, now_ms)
         return self.records.fail(
             run,
-            definition.spec,
+            definition,
             attempts,
             unit=self.ids.unit(),
             permanent=None if verdict is Verdict.RETRYABLE else error_code(outcome) or "permanent",
@@ -282,6 +281,11 @@ class ExecuteRun:
         return self.records.save(
             accepted(run, now_ms=now_ms, attempts=still_open, until_ms=until_ms, heartbeat_ms=rules.heartbeat_ms)
         )
+
+
+def _due_ms(run: Run, definition: Definition) -> int:
+    """When a run is due, epoch ms: a notice, when the run that it tells of has ended."""
+    return run.scheduled_for if run.key.is_notice else due_time(definition.job, run.key)
 
 
 def _attempt(run: Run, outcome: Outcome, now_ms: int) -> Attempt:

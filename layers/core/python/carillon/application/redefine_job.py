@@ -46,6 +46,7 @@ def _wanted(seen: Definition, wish: NewJob) -> Definition:
         labels=wish.labels,
         payload=wish.payload,
         deadline_ms=wish.deadline_ms,
+        on_failure=wish.on_failure,
     )
     return Definition(job, spec)
 

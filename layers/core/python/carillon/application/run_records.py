@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from carillon.domain.admission import RUN_CANCELLED, Drop, End, PutBack, lost_for_good, resolve
 from carillon.domain.completions import timeout_of
-from carillon.domain.job import Definition, JobSpec, JobState, Lane, Priority
-from carillon.domain.messages import WorkMessage
+from carillon.domain.job import Definition, JobState, Lane, Priority
+from carillon.domain.messages import MessageKind, WorkMessage
 from carillon.domain.retry import GiveUp, decide_retry
 from carillon.domain.run import Attempt, Run, RunState, ended, finished_attempt, waiting
 from carillon.ports.edges import Clock, Meter
@@ -57,34 +57,67 @@ class RunRecords:
         return self.runs.save(run, seen=run.rev - 1 or None)
 
     def end(
-        self, run: Run, end: End, *, attempts: tuple[Attempt, ...] | None = None, notice: bool = False
+        self,
+        run: Run,
+        definition: Definition | None,
+        end: End,
+        *,
+        attempts: tuple[Attempt, ...] | None = None,
+        tells_cancel: bool = False,
     ) -> Saved | Refused:
-        """Write the end of a run; with a `notice`, its target is told of it afterwards."""
+        """Write the end of a run; that of a dead letter together with its notice, if its job wants one.
+
+        With `tells_cancel`, its target is told of the cancel afterwards.
+        """
         now_ms = self.clock.now_ms()
-        saved = self.save(
-            ended(
-                run,
-                end.state,
-                now_ms=now_ms,
-                expires_at=(now_ms + self.retention_ms) // 1000,
-                reason=end.reason or None,
-                attempts=attempts,
-                notice=notice,
-            )
+        over = ended(
+            run,
+            end.state,
+            now_ms=now_ms,
+            expires_at=(now_ms + self.retention_ms) // 1000,
+            reason=end.reason or None,
+            attempts=attempts,
+            notice=tells_cancel,
         )
+        notice = self._notice(over, definition) if over.state is RunState.DEAD_LETTERED else None
+        saved = self.save(over) if notice is None else self._save_with(over, notice)
         if isinstance(saved, Saved):
-            self.meter.count(f"runs_{end.state}")
+            kind = "notices" if run.key.is_notice else "runs"
+            self.meter.count(f"{kind}_{end.state}")
             logger.info("run ended", extra={"action": "run_ended", **facts(run), "state": end.state, "why": end.reason})
         return saved
+
+    def _notice(self, dead: Run, definition: Definition | None) -> Run | None:
+        """The notice of a dead letter: none if nobody is to be told, or if it is a notice itself."""
+        on_failure = definition.spec.on_failure if definition else None
+        if definition is None or on_failure is None or dead.key.is_notice:
+            return None
+        from carillon.domain.notices import notice_of  # noqa: PLC0415 - rare, and not to be paid for at a cold start
+
+        return notice_of(dead, definition.spec, on_failure, self.clock.now_ms())
+
+    def _save_with(self, dead: Run, notice: Run) -> Saved | Refused:
+        told = replace(dead, notice=notice.key.name)
+        return self.runs.end_with_notice(told, notice, seen=dead.rev - 1 or None)
+
+    def read(self, message: WorkMessage) -> tuple[Definition | None, Run | None]:
+        """The job of a message, and the record of its run if it has one already: as a notice has it, if it is one."""
+        definition = self.jobs.get(message.key.job_id)
+        run = self.runs.get(message.key) if message.kind is MessageKind.WAIT else None
+        if definition is None or run is None or not message.key.is_notice:
+            return definition, run
+        from carillon.domain.notices import as_notice  # noqa: PLC0415 - same
+
+        return as_notice(definition, run), run
 
     def lose(self, run: Run, definition: Definition | None) -> Saved | Refused:
         """Write that the worker of the current attempt is dead: the next try goes alone, by the long lane."""
         now_ms = self.clock.now_ms()
         attempts = finished_attempt(run, replace(run.attempts[-1], ended_at=now_ms, error="worker_lost"))
         if definition is None:
-            return self.end(run, End(RunState.DEAD_LETTERED, "job_missing"), attempts=attempts)
+            return self.end(run, definition, End(RunState.DEAD_LETTERED, "job_missing"), attempts=attempts)
         if lost_for_good(run, definition.spec.retry.max_attempts):
-            return self.end(run, End(RunState.DEAD_LETTERED, "worker_lost"), attempts=attempts)
+            return self.end(run, definition, End(RunState.DEAD_LETTERED, "worker_lost"), attempts=attempts)
         self.meter.count("attempts_lost")
         logger.warning("attempt lost", extra={"action": "attempt_lost", **facts(run)})
         return self.save(waiting(run, at_ms=now_ms, attempts=attempts, lane=Lane.LONG, reason="worker_lost", lost=1))
@@ -92,7 +125,7 @@ class RunRecords:
     def fail(
         self,
         run: Run,
-        spec: JobSpec,
+        definition: Definition,
         attempts: tuple[Attempt, ...],
         *,
         unit: float,
@@ -103,14 +136,14 @@ class RunRecords:
 
         Args:
             run: as it was read.
-            spec: the newest definition of the job.
+            definition: the newest one of the job.
             attempts: those of the run, the current one with its end.
             unit: the draw of the jitter, in [0, 1).
             permanent: the reason why no further attempt could help, or None.
             retry_after_ms: the wait that the target asked for, or None.
         """
         decision = decide_retry(
-            spec.retry,
+            definition.spec.retry,
             attempt=run.attempt - run.spent,
             permanent=permanent,
             retry_after_ms=retry_after_ms,
@@ -119,21 +152,21 @@ class RunRecords:
             unit=unit,
         )
         if isinstance(decision, GiveUp):
-            return self.end(run, End(RunState.DEAD_LETTERED, decision.reason), attempts=attempts)
+            return self.end(run, definition, End(RunState.DEAD_LETTERED, decision.reason), attempts=attempts)
         self.meter.count("attempts_failed")
-        return self.save(waiting(run, at_ms=decision.at_ms, attempts=attempts, lane=spec.target.lane))
+        return self.save(waiting(run, at_ms=decision.at_ms, attempts=attempts, lane=definition.spec.target.lane))
 
     def expire(self, run: Run, definition: Definition | None, unit: float) -> Saved | Refused:
         """Write that the deadline of an awaited attempt has come: a failure like any other."""
         error = timeout_of(run)
         attempts = finished_attempt(run, replace(run.attempts[-1], ended_at=self.clock.now_ms(), error=error))
         if definition is None:
-            return self.end(run, End(RunState.DEAD_LETTERED, "job_missing"), attempts=attempts)
+            return self.end(run, definition, End(RunState.DEAD_LETTERED, "job_missing"), attempts=attempts)
         if definition.job.state is JobState.CANCELLED:
-            return self.end(run, End(RunState.CANCELLED, "job_cancelled"), attempts=attempts)
+            return self.end(run, definition, End(RunState.CANCELLED, "job_cancelled"), attempts=attempts)
         self.meter.count("completions_missed")
         logger.warning("completion missed", extra={"action": "completion_missed", **facts(run), "why": error})
-        return self.fail(run, definition.spec, attempts, unit=unit)
+        return self.fail(run, definition, attempts, unit=unit)
 
     def superseded(self, message: WorkMessage, definition: Definition | None, delivery: Delivery) -> bool:
         """What becomes of a first message of an older definition: it is void, unless a worker had begun its run.
@@ -156,8 +189,8 @@ class RunRecords:
             return _come_again(delivery, resolution.after_ms)
         if isinstance(resolution, End):
             attempts = _broken_off(refused.run, self.clock.now_ms(), resolution.reason)
-            notice = resolution.reason == RUN_CANCELLED and definition is not None and wants_notice(definition)
-            written = self.end(refused.run, resolution, attempts=attempts, notice=notice)
+            tells = resolution.reason == RUN_CANCELLED and definition is not None and wants_notice(definition)
+            written = self.end(refused.run, definition, resolution, attempts=attempts, tells_cancel=tells)
         else:
             written = self.lose(refused.run, definition)
         return DONE if isinstance(written, Saved) else _come_again(delivery, RACE_PAUSE_MS)

@@ -16,6 +16,7 @@ from carillon.domain.run import MOST_ATTEMPTS_LOST, Run, RunState
 PAUSE_RETRY_MS = 60_000
 LONGEST_PAUSE_RETRY_MS = 3_600_000
 RUN_CANCELLED = "run_cancelled"
+REMOVED = "on_failure_removed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,9 @@ def _judge_waiting(definition: Definition | None, run: Run, now_ms: int) -> Judg
         return End(RunState.DEAD_LETTERED, "job_missing")
     if definition.job.state is JobState.CANCELLED:
         return End(RunState.CANCELLED, "job_cancelled")
-    if run.key.is_manual:
+    if run.key.is_notice and definition.spec.on_failure is None:
+        return End(RunState.CANCELLED, REMOVED)
+    if run.key.is_manual and not run.key.is_notice:
         return Start()
     if now_ms > run.scheduled_for + MAX_AGE_MS:
         return End(RunState.DEAD_LETTERED, "max_age")
@@ -166,7 +169,7 @@ def redrive_refusal(run: Run, definition: Definition, now_ms: int) -> str | None
         return f"it is {run.state}"
     if definition.job.state is JobState.CANCELLED:
         return "its job is cancelled"
-    if run.key.is_manual:
+    if run.key.is_notice or run.key.is_manual:
         return None
     if now_ms > run.scheduled_for + MAX_AGE_MS:
         return "it is older than 14 days"

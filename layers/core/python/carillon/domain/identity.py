@@ -1,8 +1,9 @@
 """Names of jobs and runs, and the shard that a job lives in.
 
 A job id is `job_` and a ULID. A run id is `<job id>@<name>`, where the name is the nominal time in UTC to the
-millisecond (`20261012T023000000Z`), with `~` and four characters behind it for a manual run. A run id holds no dot,
-because it is the `webhook-id` and a dot separates what is signed.
+millisecond (`20261012T023000000Z`). Behind it stand `~` and four characters for a manual run, and `_f` and a number for
+the notice that a run has failed. A run id holds no dot, because it is the `webhook-id` and a dot separates what is
+signed.
 """
 
 import re
@@ -12,7 +13,8 @@ from hashlib import sha256
 from carillon.domain.instants import format_compact, parse_compact
 
 JOB_ID = re.compile(r"job_[0-7][0-9A-HJKMNP-TV-Z]{25}", re.ASCII)
-RUN_NAME = re.compile(r"([0-9]{8}T[0-9]{9}Z)(~[0-9A-HJKMNP-TV-Z]{4})?", re.ASCII)
+RUN_NAME = re.compile(r"([0-9]{8}T[0-9]{9}Z)(~[0-9A-HJKMNP-TV-Z]{4})?(_f[1-9][0-9]{0,8})?", re.ASCII)
+NOTICE_MARK = "_f"
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 MOST_SHARDS = 4096
 
@@ -36,12 +38,30 @@ class RunKey:
     @property
     def scheduled_for(self) -> int:
         """The nominal time, epoch ms."""
-        return parse_compact(self.name.partition("~")[0])
+        return parse_compact(self._names_run.partition("~")[0])
 
     @property
     def is_manual(self) -> bool:
         """Whether a person asked for the run: such a run ignores pause, misfire and deadline."""
         return "~" in self.name
+
+    @property
+    def is_notice(self) -> bool:
+        """Whether the run tells of another run's failure."""
+        return is_notice_name(self.name)
+
+    @property
+    def tells_of(self) -> "RunKey":
+        """The run that a notice tells of; of any other run, the run itself."""
+        return RunKey(self.job_id, self._names_run)
+
+    @property
+    def _names_run(self) -> str:
+        return self.name.partition(NOTICE_MARK)[0]
+
+    def notice(self, rev: int) -> "RunKey":
+        """The key of the notice of this run's end, by the rev with which it ended: it may end again, redriven."""
+        return RunKey(self.job_id, f"{self.name}{NOTICE_MARK}{rev}")
 
     @classmethod
     def of(cls, job_id: str, scheduled_for: int) -> "RunKey":
@@ -70,7 +90,7 @@ class RunKey:
         """The key of a job's run by its name.
 
         Raises:
-            BadIdentityError: the name is not a nominal time, with or without a manual run's suffix.
+            BadIdentityError: the name is not a nominal time, with or without the suffixes of manual runs and notices.
         """
         match = RUN_NAME.fullmatch(name)
         if not match:
@@ -80,6 +100,11 @@ class RunKey:
         except ValueError as error:
             raise BadIdentityError("not a run name: no such time") from error
         return cls(job_id, name)
+
+
+def is_notice_name(name: str) -> bool:
+    """Whether the name of a run is that of a notice."""
+    return NOTICE_MARK in name
 
 
 def is_job_id(text: str) -> bool:

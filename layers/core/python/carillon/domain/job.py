@@ -224,7 +224,8 @@ class Revision:
 class JobSpec:
     """The other half: what a worker needs, and what lists show.
 
-    `revision` is the ETag, `state_reason` why the job is paused if that was not the tenant's wish.
+    `revision` is the ETag, `state_reason` why the job is paused if that was not the tenant's wish, `on_failure` what is
+    told of runs that have become dead letters.
     """
 
     job_id: str
@@ -241,6 +242,7 @@ class JobSpec:
     deadline_ms: int | None = None
     listed_state: str = "active"
     state_reason: str | None = None
+    on_failure: Target | None = None
 
     def superseded_at(self, generation: int) -> Revision | None:
         """The first revision after a generation, if any: from its `since` on, that generation no longer answers."""

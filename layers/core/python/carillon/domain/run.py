@@ -145,6 +145,8 @@ class Run:
     block: SkippedBlock | None = None
     ended_at: int | None = None
     expires_at: int | None = None  # epoch seconds
+    notice: str | None = None  # the name of the run that tells of this one's failure
+    body: bytes | None = None  # of a notice: what it tells
 
     @property
     def was_redriven(self) -> bool:
@@ -259,6 +261,7 @@ def redriven(run: Run, *, now_ms: int, lane: Lane) -> Run:
         lost=0,
         lane=lane,
         reason=REDRIVEN,
+        notice=None,
         ended_at=None,
         expires_at=None,
     )

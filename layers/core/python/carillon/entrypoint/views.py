@@ -4,6 +4,7 @@ import json
 from typing import TYPE_CHECKING
 
 from carillon.domain.durations import format_duration
+from carillon.domain.identity import RunKey
 from carillon.domain.instants import format_instant
 from carillon.domain.job import Completion, Definition, Job, JobState, PlanningRules, QueueTarget, Target
 from carillon.domain.retry import RetryPolicy
@@ -51,6 +52,7 @@ def view_of_job(definition: Definition) -> "answers.ListedJob":
         "retry_on": None if spec.retry.retry_on is None else list(spec.retry.retry_on),
         "deadline": None if spec.deadline_ms is None else format_duration(spec.deadline_ms),
         "overlap": "allow",
+        "on_failure": None if spec.on_failure is None else _target(spec.on_failure),
         "labels": dict(spec.labels),
         "created_at": format_instant(spec.created_at),
         "updated_at": format_instant(spec.updated_at),
@@ -101,6 +103,10 @@ def view_of_run(run: Run) -> "answers.Run":
         "created_at": format_instant(run.created_at),
         "ended_at": shown_instant(run.ended_at),
     }
+    if run.notice:
+        view["failure_notice"] = RunKey(run.key.job_id, run.notice).run_id
+    if run.key.is_notice:
+        view["notice_of"] = run.key.tells_of.run_id
     if run.block:
         view["block"] = _block(run.block)
     if run.completion_until is not None:

@@ -59,8 +59,15 @@ class RunStore(Protocol):
         """
         ...
 
+    def end_with_notice(self, run: Run, notice: Run, *, seen: int | None) -> Saved | Refused:
+        """Write the end of a run as `save` does, and the first record of the notice that tells of it; both or neither.
+
+        The notice is in the due index from then on. It is found by `get`, and not listed among the job's runs.
+        """
+        ...
+
     def list_newest(self, job_id: str, limit: int, before: str | None) -> RunPage:
-        """A job's runs, newest nominal time first, from before the name given."""
+        """A job's runs without notices, newest nominal time first, from before the name given."""
         ...
 
     def list_dead(self, tenant: str, since_ms: int, limit: int, after: str | None) -> DeadPage:

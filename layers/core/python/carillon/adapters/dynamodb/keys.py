@@ -5,6 +5,8 @@ Several are reserved words in DynamoDB (`shard` is one), so expressions alias ev
 
 from typing import Any, Final
 
+from carillon.domain.identity import is_notice_name
+
 # ---------------------------------------------------------------------------------------------------------- attributes
 
 PK: Final = "pk"
@@ -48,6 +50,7 @@ REVISIONS: Final = "revisions"
 REVISION: Final = "revision"
 PAYLOAD: Final = "payload"
 DEADLINE_MS: Final = "deadline_ms"
+ON_FAILURE: Final = "on_failure"
 
 # of runs
 REV: Final = "rev"
@@ -63,6 +66,8 @@ START_ID: Final = "start_id"
 REASON: Final = "reason"
 LATENESS_MS: Final = "lateness_ms"
 BLOCK: Final = "block"
+NOTICE: Final = "notice"
+NOTICE_BODY: Final = "notice_body"
 ENDED_AT: Final = "ended_at"
 DEAD_TENANT: Final = "dead_tenant"
 DEAD_AT: Final = "dead_at"
@@ -119,6 +124,7 @@ JOB_SK: Final = "JOB"
 SPEC_SK: Final = "JOB#SPEC"
 _JOB_PREFIX: Final = "JOB#"
 RUN_PREFIX: Final = "RUN#"
+NOTICE_PREFIX: Final = "NOTICE#"
 SEGMENT_PREFIX: Final = "SEG#"
 
 
@@ -144,13 +150,14 @@ def segment_in(sk: str) -> int | None:
 
 
 def run_sk(name: str) -> str:
-    """The sort key of a run: sorts by nominal time."""
-    return RUN_PREFIX + name
+    """The sort key of a run: sorts by nominal time. Notices stand apart, so that nobody lists them among the runs."""
+    return (NOTICE_PREFIX if is_notice_name(name) else RUN_PREFIX) + name
 
 
 def run_name_in(sk: str) -> str | None:
     """The name of the run whose sort key this is, or None when it is no run's."""
-    return sk[len(RUN_PREFIX) :] if sk.startswith(RUN_PREFIX) else None
+    prefix = NOTICE_PREFIX if sk.startswith(NOTICE_PREFIX) else RUN_PREFIX
+    return sk[len(prefix) :] if sk.startswith(prefix) else None
 
 
 BREAKERS_PREFIX: Final = "BREAKERS#"

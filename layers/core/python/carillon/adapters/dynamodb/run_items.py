@@ -3,7 +3,7 @@
 from typing import Any
 
 from carillon.adapters.dynamodb import keys as k
-from carillon.adapters.dynamodb.attributes import TRUE, Fields, Item, number, packed, text
+from carillon.adapters.dynamodb.attributes import TRUE, Fields, Item, number, packed, raw, text
 from carillon.adapters.dynamodb.job_items import job_id_of
 from carillon.adapters.dynamodb.writes import key_of
 from carillon.adapters.store_rules import is_due_listed
@@ -58,6 +58,10 @@ def run_item(run: Run) -> Item:
         item[k.ATTEMPTS] = packed([_attempt_fields(attempt) for attempt in run.attempts])
     if run.block is not None:
         item[k.BLOCK] = packed([run.block.count, run.block.first, run.block.last])
+    if run.notice is not None:
+        item[k.NOTICE] = text(run.notice)
+    if run.body is not None:
+        item[k.NOTICE_BODY] = raw(run.body)
     return item | _index_attributes(run)
 
 
@@ -109,6 +113,8 @@ def run_of(item: Item) -> Run:
         block=block,
         ended_at=fields.number_or_none(k.ENDED_AT),
         expires_at=fields.number_or_none(k.EXPIRES_AT),
+        notice=fields.text_or_none(k.NOTICE),
+        body=fields.raw(k.NOTICE_BODY) if fields.has(k.NOTICE_BODY) else None,
     )
 
 

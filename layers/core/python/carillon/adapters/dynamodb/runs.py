@@ -8,7 +8,7 @@ from carillon.adapters.dynamodb.attributes import Item, number, text
 from carillon.adapters.dynamodb.database import Database, Written
 from carillon.adapters.dynamodb.deferrals import run_deferral
 from carillon.adapters.dynamodb.run_items import run_item, run_key, run_of
-from carillon.adapters.dynamodb.writes import ABSENT, put, update
+from carillon.adapters.dynamodb.writes import ABSENT, Write, put, update
 from carillon.domain.dead_letters import place_at
 from carillon.domain.due import DueRun
 from carillon.domain.identity import RunKey
@@ -36,15 +36,18 @@ class DynamoRunStore:
 
     def save(self, run: Run, *, seen: int | None) -> Saved | Refused:
         """Write a record if the stored one still has the rev `seen` (None: if there is none)."""
-        item = run_item(run)
+        written = self._database.write(self._put(run, seen))
+        return Saved(run) if isinstance(written, Written) else _judged(run, written.old)
+
+    def end_with_notice(self, run: Run, notice: Run, *, seen: int | None) -> Saved | Refused:
+        """Write the end of a run, and the first record of the notice that tells of it; both or neither."""
+        cancelled = self._database.transact([self._put(run, seen), self._put(notice, None)])
+        return Saved(run) if cancelled is None else _judged(run, cancelled.failed.get(0))
+
+    def _put(self, run: Run, seen: int | None) -> Write:
         if seen is None:
-            written = self._database.write(put(self._database.jobs, item, ABSENT))
-        else:
-            written = self._database.write(put(self._database.jobs, item, _SAME_REV, {":seen": number(seen)}))
-        if isinstance(written, Written):
-            return Saved(run)
-        stored = run_of(written.old) if written.old else None
-        return Saved(run) if stored == run else Refused(stored)
+            return put(self._database.jobs, run_item(run), ABSENT)
+        return put(self._database.jobs, run_item(run), _SAME_REV, {":seen": number(seen)})
 
     def list_newest(self, job_id: str, limit: int, before: str | None) -> RunPage:
         """A job's runs, newest nominal time first, from before the name given; damaged ones are left out."""
@@ -104,6 +107,12 @@ class DynamoRunStore:
         """Move a waiting run to its slot, if it is still in the due index with the entry's wait number."""
         deferral = run_deferral(self._database.jobs, entry, until_ms, granted=granted)
         return isinstance(self._database.write(deferral), Written)
+
+
+def _judged(run: Run, old: Item | None) -> Saved | Refused:
+    """What a refused write of a run means, by the stored item: it may have come of an earlier try."""
+    stored = run_of(old) if old else None
+    return Saved(run) if stored == run else Refused(stored)
 
 
 def _dead_entry(tenant: str, died_at: int, key: RunKey) -> Item:

@@ -52,6 +52,8 @@ def spec_item(spec: JobSpec) -> Item:
         item[k.PAYLOAD] = raw(spec.payload)
     if spec.deadline_ms is not None:
         item[k.DEADLINE_MS] = number(spec.deadline_ms)
+    if spec.on_failure is not None:
+        item[k.ON_FAILURE] = packed(_target_fields(spec.on_failure))
     if spec.state_reason is not None:
         item[k.STATE_REASON] = text(spec.state_reason)
     if (size_bytes := size_of(item)) > MOST_BYTES:
@@ -68,6 +70,7 @@ def spec_of(item: Item) -> JobSpec:
     fields = Fields(item)
     try:
         target = _target(fields.unpacked(k.TARGET))
+        on_failure = _target(fields.unpacked(k.ON_FAILURE)) if fields.has(k.ON_FAILURE) else None
         retry = _retry(fields.unpacked(k.RETRY))
         revisions = tuple(_revision(*entry) for entry in fields.unpacked(k.REVISIONS))
     except (KeyError, TypeError, ValueError) as error:
@@ -87,6 +90,7 @@ def spec_of(item: Item) -> JobSpec:
         deadline_ms=fields.number_or_none(k.DEADLINE_MS),
         listed_state=fields.text(k.LISTED_STATE),
         state_reason=fields.text_or_none(k.STATE_REASON),
+        on_failure=on_failure,
     )
 
 

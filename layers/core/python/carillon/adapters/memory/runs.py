@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from carillon.adapters.memory.state import MemoryState
 from carillon.domain.dead_letters import Place, place_at, place_of, position_of
-from carillon.domain.identity import RunKey
+from carillon.domain.identity import RunKey, is_notice_name
 from carillon.domain.planning import DueRun
 from carillon.domain.run import Run, RunState
 from carillon.ports.runs import DeadPage, Refused, RunPage, Saved
@@ -30,11 +30,21 @@ class MemoryRunStore:
                 return Saved(run)
         return Saved(run) if stored == run else Refused(stored)
 
+    def end_with_notice(self, run: Run, notice: Run, *, seen: int | None) -> Saved | Refused:
+        """Write the end of a run, and the first record of the notice that tells of it; both or neither."""
+        with self._state.lock:
+            known = self.get(run.key) == run
+            saved = self.save(run, seen=seen)
+            if isinstance(saved, Saved) and not known:
+                self._state.put_run(notice)
+            return saved
+
     def list_newest(self, job_id: str, limit: int, before: str | None) -> RunPage:
         """A job's runs, newest nominal time first, from before the name given."""
         with self._state.lock:
             runs = self._state.runs[job_id]
-            names = sorted((name for name in runs if before is None or name < before), reverse=True)
+            listed = (name for name in runs if not is_notice_name(name))
+            names = sorted((name for name in listed if before is None or name < before), reverse=True)
             page = tuple(runs[name] for name in names[:limit])
         return RunPage(page, page[-1].key.name if len(names) > limit else None)
 

@@ -146,7 +146,7 @@ def _name(schema: Mapping[str, Any]) -> str:
     return str(schema.get("$ref", "")).removeprefix(_PLACE)
 
 
-REPLACED_WHOLE = ("schedule", "retry", "payload")
+REPLACED_WHOLE = ("schedule", "retry", "on_failure", "payload")
 """Members of a job whose inner members only make sense together."""
 
 

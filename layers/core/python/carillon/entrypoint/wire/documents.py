@@ -220,9 +220,7 @@ TargetDocument = Annotated[
     Annotated[HttpTargetDocument, Tag("http")] | Annotated[QueueTargetDocument, Tag("queue")],
     Discriminator(
         _kind_of_target,
-        custom_error_type="refused",
-        custom_error_message="{detail}",
-        custom_error_context={"code": "wrong_type", "detail": "must be an object"},
+        custom_error_type="dict_type",
     ),
 ]
 
@@ -267,7 +265,10 @@ class JobDocument(Document):
     ] = None
     payload: Annotated[
         Any,
-        told("any JSON up to 256 KiB, sent byte for byte as it stood in your request. Absent: the call has no body"),
+        told(
+            "any JSON up to 256 KiB, sent byte for byte as it stood in your request. Absent: the call has no body. "
+            "Required for a queue"
+        ),
     ] = None
     payload_ref: Unbuilt = None
     priority: Annotated[
@@ -308,6 +309,9 @@ class JobDocument(Document):
         only_built("allow", "allow"),
         told("only `allow` for now: occurrences do not wait for each other"),
     ] = "allow"
+    on_failure: Annotated[
+        TargetDocument | None, told("a target that [is told of runs that failed](#told-of-failures)")
+    ] = None
     labels: Annotated[
         Labels,
         told("up to 32; a key has 1 to 63 letters, digits and `._/-`, a value up to 256 printable characters"),

@@ -7,7 +7,15 @@ from typing import cast
 from carillon.application.create_job import NewJob
 from carillon.domain.durations import format_duration
 from carillon.domain.headers import HeaderProblem, header_problems
-from carillon.domain.job import Completion, HttpTarget, PlanningRules, QueueTarget, Target
+from carillon.domain.job import (
+    LONGEST_SHORT_CALL_MS,
+    Completion,
+    HttpTarget,
+    PlanningRules,
+    QueueTarget,
+    Target,
+)
+from carillon.domain.outcomes import METHODS
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import Schedule, ScheduleError
 from carillon.domain.targets import TargetPolicy, TargetRefused, check_queue_url, parse_target_url
@@ -24,8 +32,12 @@ from carillon.entrypoint.wire.documents import (
 from carillon.entrypoint.wire.refusals import error_of_schedule, error_of_target, validated
 from carillon.entrypoint.wire.schedules import AnySchedule, max_runs_of, read_schedule
 
+SomeTarget = HttpTargetDocument | QueueTargetDocument
+
 MOST_PAYLOAD_BYTES = 256 * 1024
 
+_ENDS_AT_ONCE = "what tells of a failure ends with the answer"
+_WITHOUT_BODY = frozenset({"GET", "HEAD"})
 _NO_TEXT_OF_QUEUES = re.compile("[\ufffe\uffff]")
 
 
@@ -77,7 +89,7 @@ def read_wish(
         Refusal: something in it is not valid; each error names its field.
     """
     read = schedule or _schedule(document, now_ms)
-    errors = [*_target_errors(document.target, payload, policy), *_retry_errors(document.retry)]
+    errors = [*_target_errors(document, payload, policy), *_retry_errors(document.retry)]
     if isinstance(read, FieldError):
         raise invalid([read, *errors])
     if errors:
@@ -102,6 +114,7 @@ def _new_job(document: JobDocument, schedule: Schedule, payload: bytes | None) -
         labels=document.labels,
         payload=payload,
         deadline_ms=document.deadline,
+        on_failure=None if document.on_failure is None else _target(document.on_failure),
     )
 
 
@@ -119,32 +132,41 @@ def _schedule(document: JobDocument, now_ms: int) -> Schedule | FieldError:
         return error_of_schedule(error)
 
 
-def _target_errors(
-    target: HttpTargetDocument | QueueTargetDocument, payload: bytes | None, policy: TargetPolicy
-) -> Iterator[FieldError]:
-    yield from _completion_errors(target.completion)
-    if isinstance(target, QueueTargetDocument):
-        yield from _queue_errors(target, payload, policy)
-        return
+def _target_errors(document: JobDocument, payload: bytes | None, policy: TargetPolicy) -> Iterator[FieldError]:
+    yield from _errors_of(document.target, "target", policy)
+    yield from _completion_errors(document.target.completion)
+    if isinstance(document.target, QueueTargetDocument):
+        yield from _body_errors(payload)
+    if document.on_failure is not None:
+        yield from _errors_of(document.on_failure, "on_failure", policy)
+        yield from _notice_errors(document.on_failure)
+
+
+def _errors_of(target: SomeTarget, place: str, policy: TargetPolicy) -> Iterator[FieldError]:
+    """What is wrong with a target that stands at a place of the document."""
     try:
-        parse_target_url(target.url, policy)
+        if isinstance(target, QueueTargetDocument):
+            check_queue_url(target.queue_url, policy)
+        else:
+            parse_target_url(target.url, policy)
     except TargetRefused as error:
-        yield error_of_target(error)
-    if target.cancel_url is not None:
-        try:
+        yield error_of_target(error, place, "queue_url" if isinstance(target, QueueTargetDocument) else "url")
+    if isinstance(target, HttpTargetDocument):
+        yield from _cancel_errors(target, place, policy)
+        for problem in header_problems(target.headers.items()):
+            yield _header_error(problem, place)
+
+
+def _cancel_errors(target: HttpTargetDocument, place: str, policy: TargetPolicy) -> Iterator[FieldError]:
+    try:
+        if target.cancel_url is not None:
             parse_target_url(target.cancel_url, policy)
-        except TargetRefused as error:
-            yield error_of_target(error, "cancel_url")
-    for problem in header_problems(target.headers.items()):
-        yield _header_error(problem)
-
-
-def _queue_errors(target: QueueTargetDocument, payload: bytes | None, policy: TargetPolicy) -> Iterator[FieldError]:
-    """SQS takes no message without a body, and no code points that XML has not."""
-    try:
-        check_queue_url(target.queue_url, policy)
     except TargetRefused as error:
-        yield error_of_target(error, "queue_url")
+        yield error_of_target(error, place, "cancel_url")
+
+
+def _body_errors(payload: bytes | None) -> Iterator[FieldError]:
+    """SQS takes no message without a body, and no code points that XML has not."""
     if payload is None:
         yield FieldError("pointer", "/payload", "required", "a message to a queue has a body")
     elif _NO_TEXT_OF_QUEUES.search(payload.decode()):
@@ -157,8 +179,24 @@ def _completion_errors(asked: CompletionDocument | None) -> Iterator[FieldError]
         yield FieldError("pointer", place, "out_of_range", f"at most the timeout: {format_duration(asked.timeout)}")
 
 
-def _header_error(problem: HeaderProblem) -> FieldError:
-    where = ("target", "headers") if problem.name is None else ("target", "headers", problem.name)
+def _notice_errors(target: SomeTarget) -> Iterator[FieldError]:
+    """A notice has a body, takes the lane of short calls, and ends with its answer."""
+    if target.completion is not None:
+        yield FieldError("pointer", "/on_failure/completion", "conflicting_fields", _ENDS_AT_ONCE)
+    if isinstance(target, QueueTargetDocument):
+        return
+    if target.cancel_url is not None:
+        yield FieldError("pointer", "/on_failure/cancel_url", "conflicting_fields", _ENDS_AT_ONCE)
+    if target.method in _WITHOUT_BODY:
+        detail = f"allowed: {', '.join(sorted(METHODS - _WITHOUT_BODY))}: what is told is the body"
+        yield FieldError("pointer", "/on_failure/method", "not_a_choice", detail)
+    if target.timeout > LONGEST_SHORT_CALL_MS:
+        detail = f"allowed: up to {format_duration(LONGEST_SHORT_CALL_MS)}"
+        yield FieldError("pointer", "/on_failure/timeout", "out_of_range", detail)
+
+
+def _header_error(problem: HeaderProblem, place: str) -> FieldError:
+    where = (place, "headers") if problem.name is None else (place, "headers", problem.name)
     return FieldError("pointer", pointer(*where), problem.code, problem.detail)
 
 
@@ -171,7 +209,7 @@ def _retry_errors(retry: RetryDocument) -> Iterator[FieldError]:
         )
 
 
-def _target(target: HttpTargetDocument | QueueTargetDocument) -> Target:
+def _target(target: SomeTarget) -> Target:
     if isinstance(target, QueueTargetDocument):
         return QueueTarget(target.queue_url, _completion(target.completion))
     return HttpTarget(

@@ -1,8 +1,9 @@
 """From a merge patch to the wish for the whole job.
 
 The patch is merged into the job as answers show it, and the result has to be a document that could have created the
-job. `schedule` and `retry` are replaced whole, because their members only make sense together; so is a target by one
-of another type, and the payload, byte for byte as it stands in the patch. What the patch does not name stays as it is.
+job. `schedule`, `retry` and `on_failure` are replaced whole, because their members only make sense together; so is a
+target by one of another type, and the payload, byte for byte as it stands in the patch. What the patch does not name
+stays as it is.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ from carillon.entrypoint.wire.refusals import validated
 
 Members = dict[str, Any]
 
-_REPLACED_WHOLE: Final = frozenset({"schedule", "retry"})
+_REPLACED_WHOLE: Final = frozenset({"schedule", "retry", "on_failure"})
 
 
 def read_patch(seen: Definition, sent: JsonObject, policy: TargetPolicy, now_ms: int) -> NewJob:

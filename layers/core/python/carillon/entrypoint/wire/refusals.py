@@ -28,7 +28,11 @@ _MEANINGS = {
 }
 _OTHER = ("invalid_value", "this value is not allowed")
 _KEY_MARK = "[key]"
-_KINDS: Mapping[str | int, tuple[str, ...]] = {"schedule": SCHEDULE_KINDS, "target": TARGET_KINDS}
+_KINDS: Mapping[str | int, tuple[str, ...]] = {
+    "schedule": SCHEDULE_KINDS,
+    "target": TARGET_KINDS,
+    "on_failure": TARGET_KINDS,
+}
 
 
 def validated(kind: type[SomeDocument], members: Mapping[str, Any]) -> SomeDocument:
@@ -69,9 +73,9 @@ def error_of_schedule(error: ScheduleError) -> FieldError:
     )
 
 
-def error_of_target(error: TargetRefused, member: str = "url") -> FieldError:
-    """The error of a URL that may not be called or sent to; `member`: which one of the target."""
-    return FieldError("pointer", pointer("target", member), error.code, error.detail)
+def error_of_target(error: TargetRefused, place: str, member: str) -> FieldError:
+    """The error of a URL that may not be called or sent to; `place`: of the target, `member`: of the URL in it."""
+    return FieldError("pointer", pointer(place, member), error.code, error.detail)
 
 
 def _meaning(error: ErrorDetails) -> tuple[str, str]:

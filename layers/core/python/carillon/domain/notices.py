@@ -1,0 +1,83 @@
+"""Notices: what is told when a run has become a dead letter, to a target that the job names for it.
+
+A notice is a run of its own, with its own record, attempts and retries. Its record is written with the end that it
+tells of, in one transaction, and waits in the due index from then on: so no crash loses it. It tells of another run's
+end and never of its own: a notice that fails is a dead letter and no more.
+"""
+
+import json
+from dataclasses import replace
+
+from carillon.domain.instants import format_instant
+from carillon.domain.job import Definition, Job, JobSpec, JobState, Target
+from carillon.domain.retry import RetryPolicy
+from carillon.domain.run import Attempt, Run, RunState
+
+RETRY = RetryPolicy(max_attempts=12, base_ms=5_000, factor=3.0, max_delay_ms=3_600_000)
+"""Over seven hours, a few minutes more or less: a receiver that is down for an evening still learns of it."""
+
+DEAD_LETTERED = "run.dead_lettered"
+
+
+def notice_of(dead: Run, spec: JobSpec, target: Target, now_ms: int) -> Run:
+    """The notice of a run that has become a dead letter, as its record begins.
+
+    Args:
+        dead: the run, ended.
+        spec: of its job.
+        target: whom to tell.
+        now_ms: when it has ended, epoch ms: from then on the notice is due.
+    """
+    return Run(
+        key=dead.key.notice(dead.rev),
+        tenant=dead.tenant,
+        state=RunState.QUEUED,
+        scheduled_for=now_ms,
+        generation=dead.generation,
+        priority=dead.priority,
+        lane=target.lane,
+        shard=dead.shard,
+        created_at=now_ms,
+        wait=1,
+        next_fire_time=now_ms,
+        body=_body(dead, spec),
+    )
+
+
+def as_notice(definition: Definition, notice: Run) -> Definition:
+    """The job as a notice runs by it: its own target, body and retries, whatever has become of the job."""
+    job: Job = replace(definition.job, state=JobState.SCHEDULED)
+    spec = replace(
+        definition.spec,
+        target=definition.spec.on_failure or definition.spec.target,
+        payload=notice.body,
+        retry=RETRY,
+        deadline_ms=None,
+    )
+    return Definition(job, spec)
+
+
+def _body(dead: Run, spec: JobSpec) -> bytes:
+    """What is told: the run, why it ended, how often it was tried. Nothing that was sent or answered is in it."""
+    told = {
+        "type": DEAD_LETTERED,
+        "run_id": dead.key.run_id,
+        "job_id": dead.key.job_id,
+        "job_name": spec.name,
+        "reason": dead.reason,
+        "scheduled_for": format_instant(dead.scheduled_for),
+        "ended_at": None if dead.ended_at is None else format_instant(dead.ended_at),
+        "attempts": dead.attempt,
+        "last_attempt": _attempt(dead.attempts[-1]) if dead.attempts else None,
+    }
+    return json.dumps(told).encode()
+
+
+def _attempt(attempt: Attempt) -> dict[str, object]:
+    return {
+        "number": attempt.number,
+        "started_at": format_instant(attempt.started_at),
+        "ended_at": None if attempt.ended_at is None else format_instant(attempt.ended_at),
+        "status": attempt.status,
+        "error": attempt.error,
+    }

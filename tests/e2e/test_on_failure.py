@@ -1,0 +1,52 @@
+"""Who is told of a failure, from the API to the notice, against the running stack."""
+
+import json
+
+import pytest
+
+from carillon.client import Client
+from carillon.receiver import verify
+from carillon_cli.dev.receiver import Answer, Receiver
+from e2e.dev_stack import READY_SECONDS, DevStack
+from e2e.live import Json, aws_client, checked, ended_runs, eventually, job
+
+BOUND_SECONDS = 60
+SOON = {"delay": "PT1S"}
+QUEUE = "jobs-out"
+
+pytestmark = pytest.mark.timeout(READY_SECONDS + 180)
+
+
+def test_a_failure_is_told_by_a_call_and_by_a_message(stack: DevStack, client: Client, receiver: Receiver) -> None:
+    """Each notice is signed, names the run that failed, and has a record of its own that says that it was told."""
+    receiver.answer("/work", Answer(404))
+    sqs = aws_client(stack.aws_endpoint, "sqs")
+    queue_url = sqs.create_queue(QueueName=QUEUE)["QueueUrl"]
+    by_call = {"type": "http", "url": receiver.url("/failed")}
+    by_message = {"type": "queue", "queue_url": queue_url}
+    jobs = [
+        client.create_job(job(receiver.url("/work"), SOON, payload={"secret": 1}, on_failure=told))
+        for told in (by_call, by_message)
+    ]
+    runs = [ended_runs(client, each["id"], 1, BOUND_SECONDS)[0] for each in jobs]
+    assert [(run["state"], run["reason"]) for run in runs] == [("dead_lettered", "http_status")] * 2
+    messages: list[Json] = []
+
+    def arrived() -> bool:
+        answer = sqs.receive_message(QueueUrl=queue_url, MaxNumberOfMessages=10, MessageAttributeNames=["All"])
+        messages.extend(answer.get("Messages", []))
+        return bool(messages) and any(call.path == "/failed" for call in receiver.calls())
+
+    assert eventually(arrived, BOUND_SECONDS)
+    (call,) = checked([each for each in receiver.calls() if each.path == "/failed"])
+    (message,) = messages
+    verify(stack.signing_secret, message["MessageAttributes"], message["Body"])
+    for run, told in zip(runs, (call.body, message["Body"]), strict=True):
+        document = json.loads(told)
+        assert (document["type"], document["run_id"]) == ("run.dead_lettered", run["id"])
+        assert (document["reason"], document["last_attempt"]["status"]) == ("http_status", 404)
+        assert "secret" not in document
+        notice_id = run["failure_notice"]
+        assert eventually(lambda known=notice_id: client.run(known)["state"] == "succeeded", BOUND_SECONDS)
+        assert client.run(notice_id)["notice_of"] == run["id"]
+    sqs.delete_queue(QueueUrl=queue_url)
