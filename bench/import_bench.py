@@ -53,6 +53,7 @@ HANDLERS = (
     Handler("ticker", ("dynamodb", "sqs")),
     Handler("dead_letters", ("dynamodb", "sqs")),
     Handler("retention", ("dynamodb",)),
+    Handler("operations", ("dynamodb", "sqs")),
 )
 
 

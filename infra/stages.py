@@ -36,6 +36,9 @@ class Concurrency:
     dead_letters: int = 2
     """For each of the four dead-letter queues, which are empty in ordinary times."""
 
+    operations: int = 2
+    """For the queue of operations; each invocation carries one on, eight jobs side by side."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pollers:

@@ -1,4 +1,4 @@
-"""`carillon jobs`: create, apply, list, show, change, pause, resume, trigger, cancel and import jobs."""
+"""`carillon jobs`: create, apply, list, show, change, pause, resume, trigger, cancel and import jobs, one or many."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,6 +21,7 @@ from carillon_cli.job_apply import apply
 from carillon_cli.job_output import print_job, schedule_text
 from carillon_cli.job_update import update
 from carillon_cli.listing import list_options, print_page
+from carillon_cli.operations import bulk
 from carillon_cli.output import print_fields, print_json
 
 _STATES = ("scheduled", "dispatched", "paused", "completed", "cancelled", "error")
@@ -33,6 +34,7 @@ def jobs() -> None:
 
 
 jobs.add_command(apply)
+jobs.add_command(bulk)
 jobs.add_command(import_jobs)
 jobs.add_command(update)
 

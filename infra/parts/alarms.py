@@ -52,12 +52,13 @@ class Alarms(Construct):
         for work in queues.work:
             self._late(work, stage)
             self._not_empty(f"{work.name.capitalize()}DeadLetters", work.dead_letters, f"the {work.name} queue")
+        self._not_empty("OperationsDeadLetters", queues.operations_dead_letters, "the queue of operations")
         self._not_empty("FailedRemovals", queues.failed_removals, "the retention function")
         for function in functions.all:
             self._errors(function)
         self._dispatch_lag(functions.dispatcher)
         self._group_overrun(functions.dispatcher)
-        for reader in (functions.worker, functions.long_worker, functions.dead_letters):
+        for reader in (functions.worker, functions.long_worker, functions.dead_letters, functions.operations):
             self._unparsable(reader)
         self._no_ticks(functions.dispatcher)
 

@@ -1,4 +1,4 @@
-"""The seven functions: their settings, their rights and what feeds them."""
+"""The eight functions: their settings, their rights and what feeds them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from carillon.entrypoint.settings import (
     DeadLettersSettings,
     DispatcherSettings,
     Lane,
+    OperationsSettings,
     RetentionSettings,
     TickerSettings,
     WorkerSettings,
@@ -98,6 +99,7 @@ class Functions(FunctionFactory):
         self.long_worker = self._long_worker()
         self.dead_letters = self._dead_letters()
         self.retention = self._retention()
+        self.operations = self._operations()
 
     @property
     def all(self) -> tuple[CarillonFunction, ...]:
@@ -110,6 +112,7 @@ class Functions(FunctionFactory):
             self.long_worker,
             self.dead_letters,
             self.retention,
+            self.operations,
         )
 
     def _api(self) -> CarillonFunction:
@@ -126,6 +129,7 @@ class Functions(FunctionFactory):
                     secrets_kept_seconds=self.stage.secrets_kept_seconds,
                     shards=self.stage.shards,
                     retention_days=self.stage.retention_days,
+                    operations_queue_url=self._queues.operations.queue_url,
                     **self._targets,
                 ),
                 memory_mb=512,
@@ -136,6 +140,7 @@ class Functions(FunctionFactory):
         function.allow((QUERY,), self._index(keys.BY_TENANT_INDEX), self._index(keys.DEAD_INDEX))
         function.allow((BATCH_GET, DELETE, GET, PUT, QUERY, UPDATE), self._control)
         function.allow(("kms:Decrypt", "kms:Encrypt"), self._storage.secrets_key.key_arn)
+        function.allow((SEND,), self._queues.operations.queue_arn)
         return function
 
     def _ticker(self) -> CarillonFunction:
@@ -280,6 +285,31 @@ class Functions(FunctionFactory):
         function.allow((DELETE, GET), self._jobs)
         function.allow((DELETE,), self._control)
         self._follow_removals(function)
+        return function
+
+    def _operations(self) -> CarillonFunction:
+        queue = self._queues.operations
+        function = self._make(
+            "Operations",
+            Spec(
+                service="operations",
+                folder="operations",
+                description="Carries out work on many jobs, a page at a time",
+                settings=OperationsSettings(
+                    stage=self.stage.name,
+                    **self._tables,
+                    operations_queue_url=queue.queue_url,
+                    retention_days=self.stage.retention_days,
+                ),
+                memory_mb=512,
+                timeout_seconds=120,
+            ),
+        )
+        function.allow((BATCH_GET, GET, PUT, QUERY, UPDATE), self._jobs)
+        function.allow((QUERY,), self._index(keys.BY_TENANT_INDEX))
+        function.allow((DELETE, GET, PUT), self._control)  # a cancelled job's name is freed
+        function.allow((HOLD,), queue.queue_arn)
+        function.consume("Operations", queue, batch_size=1, most=self.stage.concurrency.operations)
         return function
 
     def _follow_removals(self, function: CarillonFunction) -> None:

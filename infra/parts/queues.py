@@ -18,6 +18,7 @@ KEPT_FOR = Duration.days(14)  # the longest that SQS keeps anything
 WORKER_VISIBILITY_SECONDS = 120
 LONG_WORKER_VISIBILITY_SECONDS = 930
 DEAD_LETTER_VISIBILITY_SECONDS = 120
+OPERATIONS_VISIBILITY_SECONDS = 150
 TICK_VISIBILITY_SECONDS = 60
 TICK_RETENTION_SECONDS = 180
 
@@ -49,6 +50,12 @@ class Queues(Construct):
         self.low = self._work_queue("Low", WORKER_VISIBILITY_SECONDS, late_after_seconds=1800)
         self.long = self._work_queue("Long", LONG_WORKER_VISIBILITY_SECONDS, late_after_seconds=900)
         self.failed_removals = self._failed_removals()
+        self.operations_dead_letters = self._operations_dead_letters()
+        self.operations = self._queue(
+            "Operations",
+            OPERATIONS_VISIBILITY_SECONDS,
+            redrive=sqs.DeadLetterQueue(queue=self.operations_dead_letters, max_receive_count=MAX_RECEIVES),
+        )
 
     @property
     def work(self) -> tuple[WorkQueue, ...]:
@@ -74,6 +81,13 @@ class Queues(Construct):
         queue = self._queue("FailedRemovals", DEAD_LETTER_VISIBILITY_SECONDS)
         acknowledge(
             queue, "AwsSolutions-SQS3", "Here a stream puts what it gave up; an alarm watches the queue's depth"
+        )
+        return queue
+
+    def _operations_dead_letters(self) -> sqs.Queue:
+        queue = self._queue("OperationsDeadLetters", DEAD_LETTER_VISIBILITY_SECONDS)
+        acknowledge(
+            queue, "AwsSolutions-SQS3", "Here lie messages that nobody could carry out; an alarm watches its depth"
         )
         return queue
 

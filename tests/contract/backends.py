@@ -29,6 +29,7 @@ from carillon.adapters.dynamodb.destinations import DynamoDestinations
 from carillon.adapters.dynamodb.due import DynamoDueIndex
 from carillon.adapters.dynamodb.fenced import Transport
 from carillon.adapters.dynamodb.jobs import DynamoJobStore
+from carillon.adapters.dynamodb.operations import DynamoOperations
 from carillon.adapters.dynamodb.requests import DynamoIdempotencyRecords
 from carillon.adapters.dynamodb.runs import DynamoRunStore
 from carillon.adapters.dynamodb.slots import DynamoDispatchLimits, DynamoSlotLedger
@@ -38,6 +39,7 @@ from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedge
 from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.edges import MemoryClock
 from carillon.adapters.memory.jobs import MemoryJobStore
+from carillon.adapters.memory.operations import MemoryOperations
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
 from carillon.adapters.memory.requests import MemoryIdempotencyRecords
 from carillon.adapters.memory.runs import MemoryRunStore
@@ -64,6 +66,7 @@ from carillon.domain.target_policy import of_stage
 from carillon.ports.dispatch import DueIndex, GroupLeases, ShardLedger, SlotLedger, TickLedger, TickQueue, WorkQueues
 from carillon.ports.execution import BreakerStore, Quarantine, Sender
 from carillon.ports.jobs import JobStore
+from carillon.ports.operations import OperationStore
 from carillon.ports.runs import RunStore
 from carillon.ports.tenancy import (
     ApiKeys,
@@ -101,6 +104,7 @@ class Stores:
     requests: IdempotencyRecords
     limits: DispatchLimits
     slots: SlotLedger
+    operations: OperationStore
     state: MemoryState | None = None
     database: Database | None = None
 
@@ -161,6 +165,7 @@ def memory_stores() -> Stores:
         requests=MemoryIdempotencyRecords(state),
         limits=MemoryDispatchLimits(state),
         slots=MemorySlotLedger(state),
+        operations=MemoryOperations(state),
         state=state,
     )
 
@@ -229,6 +234,7 @@ class Endpoint:
             requests=DynamoIdempotencyRecords(database),
             limits=DynamoDispatchLimits(database),
             slots=DynamoSlotLedger(database),
+            operations=DynamoOperations(database),
             database=database,
         )
 

@@ -17,6 +17,7 @@ SERVICES = {
     "LongWorker": "long_worker",
     "DeadLetters": "dead_letters",
     "Retention": "retention",
+    "Operations": "operations",
 }
 """The functions by their name in the template, and the name that each gives itself."""
 

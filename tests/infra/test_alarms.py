@@ -40,7 +40,7 @@ def test_waiting_runs(template: Template, stage: Stage, name: str) -> None:
     assert alarm["Threshold"] >= stage.look_ahead_seconds + 60
 
 
-@pytest.mark.parametrize("name", [*(f"{name}DeadLetters" for name in WORK_QUEUES), "FailedRemovals"])
+@pytest.mark.parametrize("name", [*(f"{name}DeadLetters" for name in (*WORK_QUEUES, "Operations")), "FailedRemovals"])
 def test_given_up_messages(template: Template, name: str) -> None:
     """One message that was given up is enough, whether or not a function will settle it."""
     alarm = alarm_on(template, "ApproximateNumberOfMessagesVisible", QueueName=f"Queues/{name}")
@@ -62,7 +62,7 @@ def test_dispatch_lag(template: Template, stage: Stage) -> None:
     assert watched == (f"Carillon/{stage.name}", "p99", 30_000)
 
 
-@pytest.mark.parametrize("service", ["worker", "long_worker", "dead_letters"])
+@pytest.mark.parametrize("service", ["worker", "long_worker", "dead_letters", "operations"])
 def test_unparsable_messages(template: Template, stage: Stage, service: str) -> None:
     """B181: one message that nobody can read sets off an alarm."""
     alarm = alarm_on(template, "unparsable_message", service=service)

@@ -21,6 +21,7 @@ SETTINGS: dict[str, type[settings.StageSettings]] = {
     "LongWorker": settings.WorkerSettings,
     "DeadLetters": settings.DeadLettersSettings,
     "Retention": settings.RetentionSettings,
+    "Operations": settings.OperationsSettings,
 }
 LIBRARIES = {
     "PYTHONTZPATH",
@@ -98,6 +99,7 @@ def test_names_and_addresses_are_of_the_right_resources(template: Template, func
         "control_table": "Storage/Control",
         "secrets_key_id": "Storage/SecretsKey",
         "tick_queue_url": "https://sqs.test/Queues/Ticks",
+        "operations_queue_url": "https://sqs.test/Queues/Operations",
         **{f"{name.lower()}_queue_url": f"https://sqs.test/Queues/{name}" for name in WORK_QUEUES},
         **{f"{name.lower()}_dead_letter_url": f"https://sqs.test/Queues/{name}DeadLetters" for name in WORK_QUEUES},
     }
@@ -142,6 +144,7 @@ def test_lanes(template: Template, function: str, lane: str, call_seconds_limit:
         ("Queues/LowDeadLetters", "DeadLetters", 10),
         ("Queues/LongDeadLetters", "DeadLetters", 10),
         ("Storage/Jobs.StreamArn", "Retention", 100),
+        ("Queues/Operations", "Operations", 1),
     ],
 )
 def test_what_feeds_what(template: Template, source: str, function: str, batch_size: int) -> None:
@@ -149,7 +152,7 @@ def test_what_feeds_what(template: Template, source: str, function: str, batch_s
     mapping = template.mappings()[source, function]
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["BatchSize"] == batch_size
-    assert len(template.mappings()) == 10
+    assert len(template.mappings()) == 11
 
 
 def test_mappings_are_capped(template: Template, stage: Stage) -> None:
@@ -166,6 +169,7 @@ def test_mappings_are_capped(template: Template, stage: Stage) -> None:
         "Normal": pollers.most * INVOCATIONS_OF_A_POLLER if pollers else expected.normal,
         "Low": expected.low,
         "Long": expected.long,
+        "Operations": expected.operations,
         **{f"{name}DeadLetters": expected.dead_letters for name in WORK_QUEUES},
     }
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from tests.infra.template import Template
 
 FOURTEEN_DAYS = 14 * 24 * 3600
-ALL_QUEUES = ["Ticks", "FailedRemovals", *WORK_QUEUES, *(f"{name}DeadLetters" for name in WORK_QUEUES)]
+WITH_DEAD_LETTERS = (*WORK_QUEUES, "Operations")
+ALL_QUEUES = ["Ticks", "FailedRemovals", *WITH_DEAD_LETTERS, *(f"{name}DeadLetters" for name in WITH_DEAD_LETTERS)]
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,7 @@ ALL_QUEUES = ["Ticks", "FailedRemovals", *WORK_QUEUES, *(f"{name}DeadLetters" fo
         ("Long", "LongWorker", 900, 930),
         ("HighDeadLetters", "DeadLetters", 60, 120),
         ("LongDeadLetters", "DeadLetters", 60, 120),
+        ("Operations", "Operations", 120, 150),
     ],
 )
 def test_a_message_stays_hidden_while_its_function_may_run(
@@ -44,7 +46,7 @@ def test_no_mapping_is_left_out_of_that_rule(template: Template) -> None:
             assert template.properties(source)["VisibilityTimeout"] > template.function(function)["Timeout"]
 
 
-@pytest.mark.parametrize("name", WORK_QUEUES)
+@pytest.mark.parametrize("name", WITH_DEAD_LETTERS)
 def test_each_work_queue_has_a_dead_letter_queue_of_its_own(template: Template, name: str) -> None:
     """What SQS gives up goes to that queue's own dead letters, after so many receives that none decides anything."""
     redrive = template.queue(name)["RedrivePolicy"]

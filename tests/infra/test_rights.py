@@ -41,6 +41,7 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
             "dynamodb:UpdateItem",
         },
         "Storage/SecretsKey": {"kms:Decrypt", "kms:Encrypt"},
+        "Queues/Operations": {"sqs:SendMessage"},
     },
     "Ticker": {
         CONTROL: {"dynamodb:UpdateItem"},
@@ -83,6 +84,18 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
         "Queues/NormalDeadLetters": HOLD,
         "Queues/LowDeadLetters": HOLD,
         "Queues/LongDeadLetters": HOLD,
+    },
+    "Operations": {
+        JOBS: {
+            "dynamodb:BatchGetItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:Query",
+            "dynamodb:UpdateItem",
+        },
+        f"{JOBS}/index/by_tenant": {"dynamodb:Query"},
+        CONTROL: {"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem"},
+        "Queues/Operations": HOLD,
     },
     "Retention": {
         JOBS: {"dynamodb:DeleteItem", "dynamodb:GetItem"},

@@ -126,6 +126,7 @@ def test_names_for_tools(template: Template) -> None:
         "LongWorkerFunction",
         "DeadLettersFunction",
         "RetentionFunction",
+        "OperationsFunction",
     }
 
 

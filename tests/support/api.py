@@ -123,6 +123,7 @@ class ApiUnderTest:
             "shard_ledger": world.shards,
             "destinations": world.destinations,
         }
+        own |= {"operations": world.operations, "operation_queue": world.operation_queue}
         own |= {"secrets": world.secrets, "trail": world.trail, "requests": world.requests}
         edges = {"clock": world.clock, "ids": world.ids, "meter": world.meter, "cursor_key": lambda: CURSOR_KEY}
         rules = {"policy": self.policy, "shards": 64, "retention_ms": RETENTION_MS}

@@ -7,7 +7,7 @@ from typing import Any
 from carillon.entrypoint import settings
 
 WORK_QUEUES = ("high", "normal", "low", "long")
-QUEUES = ("tick", *(name + end for name in WORK_QUEUES for end in ("", "-dead")))
+QUEUES = ("tick", "operations", *(name + end for name in WORK_QUEUES for end in ("", "-dead")))
 SETTINGS: Mapping[str, type[settings.StageSettings]] = {
     "api": settings.ApiSettings,
     "ticker": settings.TickerSettings,
@@ -15,6 +15,7 @@ SETTINGS: Mapping[str, type[settings.StageSettings]] = {
     "worker": settings.WorkerSettings,
     "dead_letters": settings.DeadLettersSettings,
     "retention": settings.RetentionSettings,
+    "operations": settings.OperationsSettings,
 }
 
 
@@ -44,7 +45,7 @@ def environment_of(
         key_id: of the key for signing secrets.
         changes: other values of settings.
     """
-    queues = {f"{name}_queue_url": urls[name] for name in (*WORK_QUEUES, "tick")}
+    queues = {f"{name}_queue_url": urls[name] for name in (*WORK_QUEUES, "tick", "operations")}
     dead = {f"{name}_dead_letter_url": urls[f"{name}-dead"] for name in WORK_QUEUES}
     tables = {"jobs_table": jobs, "control_table": control, "secrets_key_id": key_id, "secrets_kept_seconds": 300}
     stage = {"stage": "test", "groups": 1, "shards": 2, "retention_days": 7}

@@ -22,6 +22,7 @@ UNKNOWN: Mapping[str, str] = {
     "key_id": UNKNOWN_ULID,
     "secret_id": f"sec_{UNKNOWN_ULID}",
     "destination_id": "dst_00000000000000000000000000",
+    "operation_id": f"op_{UNKNOWN_ULID}",
     "code": "no_such_code",
     "name": "no-such-name",
 }
@@ -68,6 +69,7 @@ class Everything:
             "key_id": self._made("/v1/keys", {"scopes": ["keys:manage"], "name": NAME})["id"],
             "secret_id": self.api.call("GET", "/v1/signing-secrets").json["data"][0]["id"],
             "destination_id": self._made("/v1/destinations", {"suffix": "svc.carillon.dev"})["id"],
+            "operation_id": self._operation(),
             "code": "name_taken",
         }
         self.special: Mapping[str, Callable[[], dict[str, str]]] = {
@@ -96,6 +98,10 @@ class Everything:
     def _run(self, age_ms: int, state: RunState, **fields: Any) -> str:
         now_ms = self.api.world.clock.now_ms()
         return self.api.add_run(self.job["id"], now_ms - age_ms, state=state, **fields).key.run_id
+
+    def _operation(self) -> str:
+        wanted = {"action": "pause", "filter": {"name_prefix": NAME, "state": "paused"}}
+        return str(self.api.call("POST", "/v1/jobs/bulk", wanted).json["id"])
 
     def _made(self, path: str, body: Json) -> Json:
         reply = self.api.call("POST", path, body)

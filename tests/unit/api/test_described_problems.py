@@ -12,6 +12,7 @@ import pytest
 from carillon.application.api_keys import MOST_KEYS
 from carillon.domain.identity import RunKey
 from carillon.domain.job import JobState, Revision
+from carillon.domain.operations import OperationState
 from carillon.domain.revisions import MOST_REVISIONS
 from carillon.domain.run import RunState
 from carillon.entrypoint.problems import KINDS
@@ -88,7 +89,8 @@ def with_a_bad_cursor(everything: Everything, name: str) -> Reply:
     """In the query, or in the body where it stands there."""
     if "cursor" in ROUTES[name].parameters:
         return everything.ask(name, query={"cursor": "garbage"})
-    return everything.ask(name, body={**everything.request(name)["body"], "cursor": "garbage"})
+    dry = {"dry_run": True, "cursor": "garbage"}
+    return everything.ask(name, body={**everything.request(name)["body"], **dry})
 
 
 def in_flight(everything: Everything, name: str) -> Reply:
@@ -148,6 +150,14 @@ def after_many_edits(everything: Everything, name: str) -> Reply:
     if name.startswith("PUT"):
         return everything.ask(name, ids={"name": NAME}, body={**body, "name": NAME})
     return everything.ask(name, body=body)
+
+
+def of_an_operation_that_ended(everything: Everything, name: str) -> Reply:
+    """It has come to its end."""
+    state = everything.api.world.state
+    key = ("acme", everything.ids["operation_id"])
+    state.operations[key] = replace(state.operations[key], state=OperationState.SUCCEEDED, ended_at=1)
+    return everything.ask(name)
 
 
 def of_a_run_that_succeeded(everything: Everything, name: str) -> Reply:
@@ -228,6 +238,7 @@ PROVOKE: Mapping[str, Provoke] = {
     "job_finished": of_an_ended_job,
     "too_many_edits": after_many_edits,
     "run_ended": of_a_run_that_succeeded,
+    "operation_ended": of_an_operation_that_ended,
     "not_redrivable": of_a_run_that_succeeded,
     "stale_attempt": with_a_token_of_an_attempt_that_has_ended,
     "already_completed": of_a_completed_attempt,

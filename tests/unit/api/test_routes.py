@@ -59,8 +59,10 @@ def test_unknown_paths(api: ApiUnderTest, path: str) -> None:
         ("POST", f"/v1/jobs/{JOB_ID}/runs", "GET"),
         ("GET", f"/v1/jobs/{JOB_ID}/pause", "POST"),
         ("GET", "/v1/schedules/preview", "POST"),
-        ("HEAD", "/v1/health", "GET"),
         ("GET", "/v1/jobs/batch", "POST"),
+        ("DELETE", "/v1/jobs/bulk", "POST"),
+        ("GET", "/v1/jobs/by-name/nightly", "PUT"),
+        ("HEAD", "/v1/health", "GET"),
         ("DELETE", "/v1/jobs/batch", "POST"),
         ("POST", "/v1/jobs/by-name/pause", "PUT"),
         ("OPTIONS", "/v1/jobs", "GET, POST"),
@@ -75,7 +77,6 @@ def test_wrong_methods(api: ApiUnderTest, method: str, path: str, allowed: str) 
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("POST", "/v1/jobs/bulk"),
         ("POST", "/v1/payloads"),
         ("GET", "/console"),
     ],

@@ -20,6 +20,9 @@ JOB_OF_A_CLIENT = {
 
 CALLS: Mapping[str, Call] = {
     "create_job": lambda client, _: client.create_job(JOB_OF_A_CLIENT)["id"],
+    "act_on_jobs": lambda client, _: client.act_on_jobs("pause", {"labels": {"team": "infra"}})["state"],
+    "get_operation": lambda client, ids: client.operation(ids["operation_id"])["action"],
+    "cancel_operation": lambda client, ids: client.cancel_operation(ids["operation_id"])["state"],
     "list_jobs": lambda client, _: [*client.jobs({"label": "plan:acme-secret-plan"})],
     "get_job": lambda client, ids: client.job(ids["job_id"])["revision"],
     "patch_job": lambda client, ids: client.update_job(ids["job_id"], {"priority": "low"}, if_match="*")["priority"],

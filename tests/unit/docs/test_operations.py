@@ -11,6 +11,7 @@ from carillon.entrypoint.settings import (
     ApiSettings,
     DeadLettersSettings,
     DispatcherSettings,
+    OperationsSettings,
     RetentionSettings,
     StageSettings,
     TickerSettings,
@@ -30,6 +31,7 @@ SETTINGS: dict[str, type[StageSettings]] = {
     "long_worker": WorkerSettings,
     "dead_letters": DeadLettersSettings,
     "retention": RetentionSettings,
+    "operations": OperationsSettings,
 }
 _VARIABLE = re.compile(r"\bCARILLON_[A-Z][A-Z_]*")
 
@@ -131,6 +133,7 @@ def test_items_have_the_keys_that_are_listed() -> None:
         ("control", keys.group_key(0)[0].replace("0", "<n>"), keys.LEASE_SK),
         ("control", *keys.limit_key("<tenant>")),
         ("control", *keys.calendar_key("<tenant>")),
+        ("control", *keys.operation_key("<tenant>", "<operation id>")),
         ("control", *keys.TICKS_KEY),
         ("control", *keys.SHARDS_KEY),
         ("control", *keys.CURSOR_KEY_KEY),

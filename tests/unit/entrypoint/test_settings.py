@@ -24,6 +24,7 @@ EXAMPLES: list[StageSettings] = [
         secrets_key_id="key",
         secrets_kept_seconds=300,
         shards=64,
+        operations_queue_url="https://sqs.test/operations",
         retention_days=30,
         allow_loopback_targets=False,
         target_ports=("443",),
@@ -64,6 +65,7 @@ EXAMPLES: list[StageSettings] = [
     ),
     settings.DeadLettersSettings(**TABLES, **DEAD_LETTERS, retention_days=30),
     settings.RetentionSettings(**TABLES),
+    settings.OperationsSettings(**TABLES, retention_days=30, operations_queue_url="https://sqs.test/operations"),
 ]
 
 

@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 
 from carillon.adapters.dynamodb import keys
+from carillon.adapters.dynamodb.operations import DynamoOperations
 from carillon.domain.job import Definition
+from carillon.domain.job_filter import JobFilter
+from carillon.domain.operations import BulkAction, OperationState, Progress, asked
 from carillon.domain.run import RunState
 from carillon.receiver import verify
 from carillon_cli.dev.receiver import Answer, Receiver
 from contract.samples import a_run
-from unit.events.conftest import AT_MS, EVENTS, FIRST_JOB, SECOND_JOB, SECRET, Deployment, event_of
+from unit.events.conftest import AT_MS, EVENTS, FIRST_JOB, SECOND_JOB, SECRET, TENANT, Deployment, event_of
 
 ALL_DONE = {"batchItemFailures": []}
 BY_OTHER_TESTS = "api_"
@@ -21,6 +24,7 @@ USED = {
     "dispatcher_old_tick",
     "dispatcher_tick",
     "dispatcher_unreadable_tick",
+    "operations_message",
     "retention_deleted_job",
     "retention_expired_job",
     "retention_expired_run",
@@ -125,6 +129,22 @@ def test_dead_letters(deployment: Deployment) -> None:
         (RunState.DEAD_LETTERED, "undeliverable"),
         (RunState.DEAD_LETTERED, "job_missing"),
     ]
+
+
+def test_an_operation(deployment: Deployment) -> None:
+    """The function carries the operation of its message to its end; a message whose operation is gone is done with."""
+    assert deployment.run("operations_message") == ALL_DONE
+    deployment.add_job(FIRST_JOB)
+    operation = asked("op_01M8MX0REB67WD2ANKW6N989AG", TENANT, BulkAction.PAUSE, JobFilter(), 2**42)
+    operations = DynamoOperations(deployment.database)
+    operations.create(operation)
+    assert deployment.run("operations_message") == ALL_DONE
+    ended = operations.get(TENANT, operation.id)
+    assert ended is not None
+    assert (ended.state, ended.progress) == (OperationState.SUCCEEDED, Progress(walked=1, matched=1, done=1))
+    stored = deployment.jobs.get(FIRST_JOB)
+    assert stored is not None
+    assert stored.job.state == "paused"
 
 
 def test_a_dead_letter_that_nobody_can_read(deployment: Deployment) -> None:

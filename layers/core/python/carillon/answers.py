@@ -40,6 +40,7 @@ DURATION_PATTERN = (
 )
 """What we read and show. The format `duration` of JSON Schema knows neither fractions nor weeks beside days."""
 
+BulkActionName = Annotated[str, one_of(("pause", "resume", "cancel", "trigger"))]
 Instant = Annotated[str, Form(format="date-time", examples=["2030-01-01T00:00:00.000Z"])]
 Duration = Annotated[str, Form(pattern=DURATION_PATTERN, examples=["PT15S"])]
 JobId = Annotated[str, Form(pattern="^job_[0-9A-HJKMNP-TV-Z]{26}$", examples=["job_01M8MX0REB67WD2ANKW6N989AG"])]
@@ -418,6 +419,49 @@ class AuditEventList(TypedDict):
     """A page of audit events, newest first."""
 
     data: list[AuditEvent]
+    next_cursor: str | None
+
+
+# ------------------------------------------------------------------------------------------------- operations
+
+
+class JobFilter(TypedDict):
+    """Which jobs: all that is named holds."""
+
+    state: Annotated[str, one_of(JobState)] | None
+    labels: dict[str, str]
+    name_prefix: str | None
+
+
+class Progress(TypedDict):
+    """Counts of jobs."""
+
+    walked: Annotated[int, Form(description="looked at")]
+    matched: Annotated[int, Form(description="those that the filter admitted")]
+    done: Annotated[int, Form(description="those that are as the action leaves them")]
+    refused: Annotated[dict[str, int], Form(description="those that are not, by the code of the reason")]
+
+
+class Operation(TypedDict):
+    """Work on many jobs, and how far it has come."""
+
+    id: Annotated[str, Form(examples=["op_01M8MX0REB67WD2ANKW6N989AG"])]
+    action: BulkActionName
+    filter: JobFilter
+    state: Annotated[str, one_of(("queued", "running", "succeeded", "cancelled"))]
+    progress: Progress
+    created_at: Instant
+    updated_at: Instant
+    ended_at: Instant | None
+
+
+class BulkTrial(TypedDict):
+    """What an action would do to a part of the jobs."""
+
+    action: BulkActionName
+    filter: JobFilter
+    dry_run: Literal[True]
+    progress: Progress
     next_cursor: str | None
 
 

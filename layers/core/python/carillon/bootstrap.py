@@ -6,6 +6,7 @@ Use cases and adapters that only one function has are imported where they are jo
 import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 from carillon.adapters.aws import new_client, new_session
@@ -19,6 +20,7 @@ from carillon.entrypoint.settings import (
     ApiSettings,
     DeadLettersSettings,
     DispatcherSettings,
+    OperationsSettings,
     RetentionSettings,
     TargetSettings,
     TickerSettings,
@@ -31,6 +33,9 @@ from carillon.entrypoint.settings import (
 DISPATCH_THREADS = 8
 """Slices of due entries handled side by side: enough to hide the tables' and queues' answer times on one processor."""
 
+OPERATION_THREADS = 8
+"""Jobs that an operation acts on side by side: likewise."""
+
 
 def api() -> Handler:
     """The function behind the HTTP API."""
@@ -39,10 +44,12 @@ def api() -> Handler:
     from carillon.adapters.dynamodb.control import DynamoShardLedger
     from carillon.adapters.dynamodb.destinations import DynamoDestinations
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.adapters.dynamodb.operations import DynamoOperations
     from carillon.adapters.dynamodb.requests import DynamoIdempotencyRecords
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.dynamodb.stage_keys import DynamoCursorKey
     from carillon.adapters.kms import KmsSigningSecrets
+    from carillon.adapters.sqs.operations import SqsOperationQueue
     from carillon.entrypoint.http_api import build_api
 
     settings = load(ApiSettings, os.environ)
@@ -61,6 +68,8 @@ def api() -> Handler:
         destinations=DynamoDestinations(database),
         trail=DynamoAuditTrail(database),
         requests=DynamoIdempotencyRecords(database),
+        operations=DynamoOperations(database),
+        operation_queue=SqsOperationQueue(cache(lambda: process.client("sqs")), settings.operations_queue_url),
         shard_ledger=DynamoShardLedger(database),
         clock=process.clock,
         ids=process.ids,
@@ -232,6 +241,33 @@ def dead_letters() -> Handler:
         settings.long_dead_letter_url,
     )
     return process.batches(lambda delivery, _stop_by_ms: bury(delivery), process.client("sqs"), urls, side_by_side=1)
+
+
+def operations() -> Handler:
+    """The function that carries out work on many jobs."""
+    from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.adapters.dynamodb.operations import DynamoOperations
+    from carillon.adapters.dynamodb.runs import DynamoRunStore
+    from carillon.application.drive_operation import ActOnJob, DriveOperation
+    from carillon.application.edit_job import EditJob
+    from carillon.application.trigger_run import TriggerRun
+    from carillon.entrypoint.operation_messages import operation_handler
+
+    settings = load(OperationsSettings, os.environ)
+    process = _Process("operations", connections=OPERATION_THREADS)
+    database = process.database(settings.jobs_table, settings.control_table)
+    jobs, runs = DynamoJobStore(database), DynamoRunStore(database)
+    retention_ms = settings.retention_days * DAY_MS
+    drive = DriveOperation(
+        operations=DynamoOperations(database),
+        jobs=jobs,
+        act=ActOnJob(EditJob(jobs, runs, retention_ms), TriggerRun(jobs, runs, process.ids, retention_ms)),
+        clock=process.clock,
+        meter=process.meter,
+        spread=ThreadPoolExecutor(OPERATION_THREADS, thread_name_prefix="operation").map,
+    )
+    handle = operation_handler(drive, process.meter)
+    return process.batches(handle, process.client("sqs"), (settings.operations_queue_url,), side_by_side=1)
 
 
 def retention() -> Handler:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from carillon.application.walking import Walked, walk
 from carillon.domain.identity import is_job_id
-from carillon.domain.job import Definition, JobState
+from carillon.domain.job import Definition
+from carillon.domain.job_filter import JobFilter
 from carillon.ports.jobs import JobStore
 
 
@@ -38,29 +39,6 @@ class GetJob:
             JobNotFoundError: the tenant has none of this id.
         """
         return job_of_tenant(self.jobs, tenant, job_id)
-
-
-@dataclass(frozen=True, slots=True)
-class JobFilter:
-    """Which jobs of a list are wanted: all conditions must hold."""
-
-    state: JobState | None = None
-    labels: tuple[tuple[str, str], ...] = ()
-    name_prefix: str = ""
-
-    def admits(self, definition: Definition) -> bool:
-        """Whether a job is wanted."""
-        spec = definition.spec
-        return (
-            self.state in (None, definition.job.state)
-            and all(spec.labels.get(key) == value for key, value in self.labels)
-            and (spec.name or "").startswith(self.name_prefix)
-        )
-
-    @property
-    def admits_all(self) -> bool:
-        """Whether nothing is filtered."""
-        return self == JobFilter()
 
 
 @dataclass(frozen=True, slots=True)

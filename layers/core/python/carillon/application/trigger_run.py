@@ -24,7 +24,9 @@ class TriggerRun:
     ids: Ids
     retention_ms: int
 
-    def __call__(self, tenant: str, job_id: str, now_ms: int, *, is_again: bool = False) -> Run:
+    def __call__(
+        self, tenant: str, job_id: str, now_ms: int, *, is_again: bool = False, due_ms: int | None = None
+    ) -> Run:
         """Queue a manual run of a job, be it paused or finished; returns its record as it begins.
 
         Args:
@@ -32,6 +34,7 @@ class TriggerRun:
             job_id: which job.
             now_ms: the present, epoch ms.
             is_again: the same was asked before, as of the same instant and with the same names, and may have been done.
+            due_ms: when it is due, if it comes to its turn later than it was asked for; epoch ms.
 
         Raises:
             JobNotFoundError: the tenant has no such job.
@@ -40,13 +43,13 @@ class TriggerRun:
         """
         job = kept_job(self.jobs, tenant, job_id, now_ms, self.retention_ms).job
         for _ in range(MOST_RACES):
-            run = _queued(job, self.ids.token()[-SUFFIX_CHARACTERS:], now_ms)
+            run = _queued(job, self.ids.token()[-SUFFIX_CHARACTERS:], now_ms, due_ms or now_ms)
             if isinstance(self.runs.save(run, seen=None), Saved) or is_again:
                 return run
         raise UnavailableError("the names of manual runs of this instant are taken")
 
 
-def _queued(job: Job, suffix: str, now_ms: int) -> Run:
+def _queued(job: Job, suffix: str, now_ms: int, due_ms: int) -> Run:
     return Run(
         key=RunKey.manual(job.id, now_ms, suffix),
         tenant=job.tenant,
@@ -58,5 +61,5 @@ def _queued(job: Job, suffix: str, now_ms: int) -> Run:
         shard=job.shard,
         created_at=now_ms,
         wait=1,
-        next_fire_time=now_ms,
+        next_fire_time=due_ms,
     )

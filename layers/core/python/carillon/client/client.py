@@ -149,6 +149,34 @@ class Client:
         asked = {"schedule": schedule, **{name.rstrip("_"): value for name, value in options.items()}}
         return cast("answers.Preview", self._act("/v1/schedules/preview", asked))
 
+    # ------------------------------------------------------------------------------------------------- operations
+
+    def act_on_jobs(
+        self, action: str, wanted: Mapping[str, Any], *, idempotency_key: str | None = None
+    ) -> "answers.Operation":
+        """Begin to `pause`, `resume`, `cancel` or `trigger` all jobs that a filter admits; gives the operation.
+
+        Args:
+            action: What to do with each.
+            wanted: The filter: `state`, `labels` and `name_prefix`, as far as they matter. Empty: all jobs.
+            idempotency_key: Under which it may be repeated by another call, for a day.
+        """
+        body = json.dumps({"action": action, "filter": wanted}).encode()
+        return cast("answers.Operation", self._post_once("/v1/jobs/bulk", body, idempotency_key))
+
+    def try_on_jobs(self, action: str, wanted: Mapping[str, Any], cursor: str | None = None) -> "answers.BulkTrial":
+        """Count what an action would do, in portions; `next_cursor` leads to the next one."""
+        asked = {"action": action, "filter": wanted, "dry_run": True, "cursor": cursor}
+        return cast("answers.BulkTrial", self._act("/v1/jobs/bulk", asked))
+
+    def operation(self, operation_id: str) -> "answers.Operation":
+        """The operation of an id, and how far it has come."""
+        return cast("answers.Operation", self._get(f"/v1/operations/{_segment(operation_id)}"))
+
+    def cancel_operation(self, operation_id: str) -> "answers.Operation":
+        """End an operation before its end; what it has done stays done."""
+        return cast("answers.Operation", self._act(f"/v1/operations/{_segment(operation_id)}/cancel", {}))
+
     # ------------------------------------------------------------------------------------------------------- runs
 
     def run(self, run_id: str) -> "answers.Run":

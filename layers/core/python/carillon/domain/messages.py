@@ -109,6 +109,32 @@ class Tick:
             raise UnreadableMessageError("a field is missing or of the wrong kind") from error
 
 
+@dataclass(frozen=True, slots=True)
+class OperationMessage:
+    """An order to carry an operation on."""
+
+    tenant: str
+    operation_id: str
+
+    def encode(self) -> str:
+        """The text that travels."""
+        return _compact({"v": MESSAGE_VERSION, "tenant": self.tenant, "operation": self.operation_id})
+
+    @classmethod
+    def decode(cls, text: str) -> "OperationMessage":
+        """The order in a text.
+
+        Raises:
+            UnreadableMessageError: it is none.
+            NewerMessageError: it is of a version to come.
+        """
+        fields = _versioned(text)
+        try:
+            return cls(_text(fields, "tenant"), _text(fields, "operation"))
+        except KeyError as error:
+            raise UnreadableMessageError("a field is missing") from error
+
+
 def _versioned(text: str) -> dict[str, Any]:
     try:
         fields = json.loads(text)

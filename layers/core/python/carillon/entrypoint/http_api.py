@@ -42,6 +42,7 @@ from carillon.entrypoint.http_request import (
 from carillon.entrypoint.idempotency import Once, key_in
 from carillon.entrypoint.job_handlers import JobHandlers, preview_schedule
 from carillon.entrypoint.key_handlers import KeyHandlers
+from carillon.entrypoint.operation_handlers import OperationHandlers
 from carillon.entrypoint.problems import FieldError, Refusal, invalid
 from carillon.entrypoint.routing import Route, find_route, not_built
 from carillon.entrypoint.run_handlers import RunHandlers
@@ -50,6 +51,7 @@ from carillon.entrypoint.tenant_handlers import TenantHandlers
 from carillon.ports.dispatch import ShardLedger
 from carillon.ports.edges import Clock, Ids, Meter
 from carillon.ports.jobs import JobStore
+from carillon.ports.operations import OperationQueue, OperationStore
 from carillon.ports.runs import RunStore
 from carillon.ports.tenancy import ApiKeys, AuditTrail, DestinationStore, IdempotencyRecords, SigningSecrets
 
@@ -72,6 +74,8 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     destinations: DestinationStore,
     trail: AuditTrail,
     requests: IdempotencyRecords,
+    operations: OperationStore,
+    operation_queue: OperationQueue,
     shard_ledger: ShardLedger,
     clock: Clock,
     ids: Ids,
@@ -91,6 +95,8 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         destinations: where tenants let their jobs call.
         trail: where audit events are kept.
         requests: where requests are kept that may be repeated.
+        operations: where operations are kept.
+        operation_queue: has operations carried out.
         shard_ledger: learns of our shard count before the first job is created.
         clock: the present.
         ids: ids of new jobs.
@@ -120,6 +126,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         _of_keys(keys, ids),
         DestinationHandlers(EditDestinations(destinations), policy),
         of_completions=CompletionHandlers(CompleteRun(records, ids), KeepAlive(records)),
+        of_operations=OperationHandlers(operations, operation_queue, jobs, ids, cursors, retention_ms),
     )
     return _Front(routes, Authenticate(keys), Once(RepeatSafely(requests, ids)), clock)
 
@@ -148,6 +155,7 @@ def _routes(
     of_destinations: DestinationHandlers,
     *,
     of_completions: CompletionHandlers,
+    of_operations: OperationHandlers,
 ) -> tuple[Route[Handle], ...]:
     routes: tuple[Route[Handle], ...] = (
         Route("POST", "/v1/jobs", "jobs:write", of_jobs.create_job, recheck=of_jobs.recheck_creation),
@@ -167,6 +175,9 @@ def _routes(
         Route("POST", "/v1/jobs/{job_id}/pause", "jobs:write", of_jobs.pause_job),
         Route("POST", "/v1/jobs/{job_id}/resume", "jobs:write", of_jobs.resume_job),
         Route("POST", "/v1/jobs/{job_id}/trigger", "jobs:write", of_jobs.trigger_run),
+        Route("POST", "/v1/jobs/bulk", "jobs:write", of_operations.start),
+        Route("GET", "/v1/operations/{operation_id}", "jobs:read", of_operations.get),
+        Route("POST", "/v1/operations/{operation_id}/cancel", "jobs:write", of_operations.cancel),
         Route("GET", "/v1/jobs/{job_id}/runs", "runs:read", of_runs.list_runs, _PAGE | {"state"}),
         Route("GET", "/v1/runs/{run_id}", "runs:read", of_runs.get_run),
         Route("POST", "/v1/runs/{run_id}/cancel", "runs:write", of_dead.cancel_run),

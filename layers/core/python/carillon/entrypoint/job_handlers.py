@@ -7,12 +7,13 @@ from functools import partial
 
 from carillon.application.create_job import CreateJob
 from carillon.application.edit_job import Edit, EditJob
-from carillon.application.read_jobs import GetJob, JobFilter, JobNotFoundError, ListJobs
+from carillon.application.read_jobs import GetJob, JobNotFoundError, ListJobs
 from carillon.application.redefine_job import redefine
 from carillon.application.trigger_run import TriggerRun
 from carillon.domain.editing import Edited, cancel, pause, resume
 from carillon.domain.idempotency import KeptAnswer
 from carillon.domain.job import Definition, JobState
+from carillon.domain.job_filter import JobFilter
 from carillon.domain.settling import Moment
 from carillon.domain.targets import TargetPolicy
 from carillon.entrypoint.action_bodies import body_of_action, refuse_options

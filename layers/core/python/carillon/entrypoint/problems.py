@@ -35,6 +35,7 @@ from carillon.application.signing_secrets import SecretNotFoundError
 from carillon.domain.destinations import MOST_DESTINATIONS
 from carillon.domain.editing import JobFinishedError
 from carillon.domain.instants import format_instant
+from carillon.domain.operation_errors import OperationEndedError, OperationNotFoundError
 from carillon.domain.revisions import TooManyEditsError
 from carillon.domain.secrets import RotationInProgressError
 from carillon.entrypoint.cursors import BadCursorError
@@ -64,6 +65,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "last_key": (409, "Without this key nobody could manage the keys"),
     "too_many_keys": (409, "So many keys are in force"),
     "rotation_in_progress": (409, "The secret before the newest one still signs"),
+    "operation_ended": (409, "The operation has ended"),
     "job_finished": (409, "The job has ended"),
     "revision_mismatch": (412, "The job has been changed"),
     "too_large": (413, "The request is too large"),
@@ -212,6 +214,10 @@ def _not_redrivable(error: NotRedrivableError) -> Refusal:
     return Refusal("not_redrivable", f"only a dead-lettered run can be redriven, within its limits: {error.reason}")
 
 
+def _operation_ended(_: object) -> Refusal:
+    return Refusal("operation_ended", "the operation has come to its end already")
+
+
 def _scopes_exceeded(error: ScopesExceededError) -> Refusal:
     return Refusal(
         "missing_scope", f"a key grants no more than the key that makes it; missing: {', '.join(error.scopes)}"
@@ -278,6 +284,8 @@ _ANSWERS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
     OtherReportError: _already_completed,
     NotAwaitedError: _not_awaited,
     NotRedrivableError: _not_redrivable,
+    OperationNotFoundError: _not_found,
+    OperationEndedError: _operation_ended,
     SecretNotFoundError: _not_found,
     KeyNotFoundError: _not_found,
     KeyEndedError: _key_ended,

@@ -86,8 +86,6 @@ def not_built() -> tuple[Route[Handle], ...]:
 
 
 _NOT_BUILT = (
-    ("POST", "/v1/jobs/bulk", "jobs:write"),
-    ("GET", "/v1/operations/{operation_id}", "jobs:read"),
     ("POST", "/v1/payloads", "jobs:write"),
     ("GET", "/v1/limits", "jobs:read"),
     ("GET", "/v1/stats", "jobs:read"),

@@ -161,7 +161,16 @@ class SecretsSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OperationQueueSettings:
+    """For functions that ask for operations or carry them out."""
+
+    operations_queue_url: Url
+    """URL of the queue that has operations on many jobs carried out."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ApiSettings(
+    OperationQueueSettings,
     TargetSettings,
     SecretsSettings,
     RetentionPeriodSettings,
@@ -249,6 +258,13 @@ class DeadLettersSettings(RetentionPeriodSettings, ControlTableSettings, JobsTab
 
     long_dead_letter_url: Url
     """URL of the dead-letter queue of the long queue."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationsSettings(
+    OperationQueueSettings, RetentionPeriodSettings, ControlTableSettings, JobsTableSettings, StageSettings
+):
+    """Settings of the operations function, which carries out work on many jobs."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -110,6 +110,7 @@ DESTINATIONS: Final = "destinations"
 RATE_MILLI: Final = "rate_milli"
 BURST: Final = "burst"
 CALENDAR: Final = "calendar"
+OPERATION: Final = "operation"
 
 # --------------------------------------------------------------------------------------------------------------- kinds
 
@@ -220,6 +221,11 @@ def api_key_key(key_id: str) -> tuple[str, str]:
 def name_key(tenant: str, name: str) -> tuple[str, str]:
     """The key of the item that says which job of a tenant holds a name."""
     return f"NAME#{tenant}", f"NAME#{name}"
+
+
+def operation_key(tenant: str, operation_id: str) -> tuple[str, str]:
+    """The key of a tenant's operation."""
+    return f"OPERATION#{tenant}", operation_id
 
 
 LIMITS_PK: Final = "LIMITS"

@@ -10,6 +10,7 @@ from carillon.domain.breaker import Breaker
 from carillon.domain.destinations import Destinations
 from carillon.domain.idempotency import IdempotencyRecord
 from carillon.domain.job import Job, JobSpec
+from carillon.domain.operations import Operation
 from carillon.domain.planning import DueEntry, DueJob, DueRun, UnreadableEntry
 from carillon.domain.run import Run
 from carillon.domain.secrets import SigningSecret
@@ -77,6 +78,7 @@ class MemoryState:
     audit: defaultdict[str, dict[str, AuditEvent]] = field(default_factory=lambda: defaultdict(dict))
     limits: dict[str, DispatchLimit] = field(default_factory=dict)
     calendars: dict[str, Calendar] = field(default_factory=dict)
+    operations: dict[tuple[str, str], Operation] = field(default_factory=dict)
 
     def put_job(self, job: Job) -> None:
         """Store the hot half of a job or a segment of it, and what the due index shows of it."""

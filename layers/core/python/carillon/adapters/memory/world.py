@@ -6,6 +6,7 @@ from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedge
 from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.edges import MemoryClock, RecordingMeter, SequentialIds
 from carillon.adapters.memory.jobs import MemoryJobStore
+from carillon.adapters.memory.operations import MemoryOperationQueue, MemoryOperations
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
 from carillon.adapters.memory.requests import MemoryIdempotencyRecords
 from carillon.adapters.memory.runs import MemoryRunStore
@@ -47,6 +48,8 @@ class MemoryWorld:
     slots: MemorySlotLedger = field(init=False)
     quarantine: MemoryQuarantine = field(init=False)
     destinations: MemoryDestinations = field(init=False)
+    operations: MemoryOperations = field(init=False)
+    operation_queue: MemoryOperationQueue = field(init=False)
 
     def __post_init__(self) -> None:
         self.state = MemoryState(self.clock)
@@ -68,3 +71,5 @@ class MemoryWorld:
         self.slots = MemorySlotLedger(self.state)
         self.quarantine = MemoryQuarantine(self.state)
         self.destinations = MemoryDestinations(self.state)
+        self.operations = MemoryOperations(self.state)
+        self.operation_queue = MemoryOperationQueue()

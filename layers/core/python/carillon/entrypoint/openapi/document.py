@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from carillon import __version__, answers
-from carillon.entrypoint.openapi import jobs, runs, service, tenants
+from carillon.entrypoint.openapi import jobs, operations, runs, service, tenants
 from carillon.entrypoint.openapi.callback import CALLBACK
 from carillon.entrypoint.openapi.operation import JSON, Answered, Body, Json, Operation
 from carillon.entrypoint.openapi.parameters import ANSWER_HEADERS, HEADERS, PATH, QUERY
@@ -17,6 +17,7 @@ from carillon.entrypoint.routing import Route
 
 OPERATIONS: Mapping[str, Operation] = {
     **jobs.OPERATIONS,
+    **operations.OPERATIONS,
     **runs.OPERATIONS,
     **tenants.OPERATIONS,
     **service.OPERATIONS,

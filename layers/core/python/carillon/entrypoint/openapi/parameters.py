@@ -19,6 +19,7 @@ PATH: Mapping[str, Json] = {
         "examples": ["nightly-backup"],
     },
     "run_id": {"type": "string", "examples": ["job_01M8MX0REB67WD2ANKW6N989AG@20261130T001742107Z"]},
+    "operation_id": {"type": "string", "examples": ["op_01M8MX0REB67WD2ANKW6N989AG"]},
     "key_id": {"type": "string", "examples": ["01M8MX0REB67WD2ANKW6N989AG"]},
     "secret_id": {"type": "string", "examples": ["sec_01K8Z3T6Q2W9Y5N7M4B1V0XCDE"]},
     "destination_id": {"type": "string", "examples": ["dst_8f0a6a2c1f3e4b5d6c7e8f9a0b"]},

@@ -59,6 +59,7 @@ PAGES: Mapping[str, Page] = {
         "no attempt of the run waits to be completed",
         "Look at the state of the run: only `running` and `awaiting_completion` of a target with `completion` can be.",
     ),
+    "operation_ended": Page("the operation has come to its end", "There is nothing left to cancel."),
     "not_redrivable": Page(
         "the run is no dead letter any more, is too old or past its deadline, or its job has ended",
         "Look at the run. To run the job all the same, trigger it.",
