@@ -26,6 +26,7 @@ from threading import Lock, local
 from time import time_ns
 from typing import Any
 from unittest.mock import patch
+from urllib.parse import urlsplit
 
 from bench.bill import bill_table, offers_table, recurring_bill, total
 from carillon import bootstrap
@@ -40,7 +41,7 @@ from carillon.adapters.system import SystemIds
 from carillon.application.create_tenant import CreateTenant
 from carillon.domain.messages import Tick
 from carillon.domain.tenancy import DispatchLimit
-from carillon_cli.dev.receiver import Answer, Receiver
+from carillon_cli.dev.receiver import Answer, Call, Receiver
 from tests.contract.backends import Endpoint, a_session, local_aws
 from tests.support.api import event_of
 from tests.support.deployed import QUEUES, WORK_QUEUES, Context, environment_of
@@ -129,7 +130,7 @@ class System:
         DynamoShardLedger(database).raise_to(SHARDS)  # as in any stage that has been used before
         names = {"jobs": database.jobs, "control": database.control, "urls": urls, "key_id": key_id}
         self._api, self._dispatcher, self._worker = (
-            self._composed(function, environment_of(function, **names, side_by_side=BATCH))
+            self._composed(function, environment_of(function, **names, side_by_side=BATCH, breaker_failures=1000))
             for function in ("api", "dispatcher", "worker")
         )
         self.bill.take()
@@ -155,6 +156,16 @@ class System:
         for _ in range(count):
             answer = self._api(event_of("POST", "/v1/jobs", "", headers, json.dumps(document)), Context())
             require(answer["statusCode"], HTTPStatus.CREATED)
+
+    def report(self, call: Call, body: Mapping[str, Any] | None) -> None:
+        """Complete an attempt by the means that its call has brought; without a body, give a sign of life."""
+        path = urlsplit(call.headers["carillon-completion-url"]).path
+        headers = {"authorization": f"Bearer {call.headers['carillon-completion-token']}"}
+        if body is None:
+            event = event_of("POST", path.replace("/complete", "/heartbeat"), "", headers, None)
+        else:
+            event = event_of("POST", path, "", {**headers, "content-type": "application/json"}, json.dumps(body))
+        require(self._api(event, Context())["statusCode"], HTTPStatus.OK)
 
     def pass_time(self, duration_ms: int) -> None:
         """Move the clock on, then let a tick dispatch and the worker work until its queues are empty."""
@@ -244,6 +255,35 @@ def deferred(system: System, receiver: Receiver) -> dict[str, float]:
     return per(system.bill.take(), JOBS)
 
 
+def completed(system: System, receiver: Receiver) -> dict[str, float]:
+    """A run of a job that runs once and whose target answers 202: from its dispatch to its completion."""
+    return _awaited(system, receiver, {"outcome": "succeeded"}, beats=0)
+
+
+def kept_alive(system: System, receiver: Receiver) -> dict[str, float]:
+    """A sign of life of such a run."""
+    plain = _awaited(system, receiver, {"outcome": "succeeded"}, beats=0)
+    beaten = _awaited(system, receiver, {"outcome": "succeeded"}, beats=1)
+    return {name: beaten[name] - plain[name] for name in plain}
+
+
+def _awaited(system: System, receiver: Receiver, report: Mapping[str, Any], *, beats: int) -> dict[str, float]:
+    receiver.answer("/later", Answer(202))
+    url, asked = receiver.url("/later"), {"mode": "async", "heartbeat_timeout": "PT5M"}
+    before = len(receiver.calls())
+    target = {"type": "http", "url": url, "completion": asked}
+    system.create(url, {"delay": "PT1M"}, target=target)
+    system.bill.take()
+    system.pass_time(MINUTE_MS)
+    calls = receiver.calls()[before:]
+    require(len(calls), JOBS)
+    for call in calls:
+        for _ in range(beats):
+            system.report(call, None)
+        system.report(call, report)
+    return per(system.bill.take(), JOBS)
+
+
 def measure(endpoint: Endpoint, scenario: Scenario) -> dict[str, float]:
     """What a scenario uses by the run, on tables and queues of its own."""
     system = System(endpoint)
@@ -267,8 +307,8 @@ def main() -> int:
         endpoint = Endpoint(a_session(), url)
         os.environ |= {**AWS, "AWS_ENDPOINT_URL": url}
         with redirect_stdout(StringIO()):  # the functions' logs
-            scenarios = (recurring, one_off, retried, skipped, deferred)
-            steady, once, again, missed, put_off = (measure(endpoint, each) for each in scenarios)
+            scenarios = (recurring, one_off, retried, skipped, deferred, completed, kept_alive)
+            steady, once, again, missed, put_off, later, alive = (measure(endpoint, each) for each in scenarios)
     print(f"units by the run, {JOBS} jobs a dispatch, batches of {BATCH}:")
     fine = [
         shown("run of a recurring job", steady, {"wru": 6.1, "rru": 1.6, "sqs": 0.35}),
@@ -276,6 +316,8 @@ def main() -> int:
         shown("a retry, beyond that", {name: again[name] - once[name] for name in once}, {}),
         shown("a missed occurrence, skipped", missed, {}),
         shown("an occurrence put off by a rate", put_off, {"wru": 3.0}),
+        shown("a one-off completed later", later, {"wru": 8.0}),
+        shown("a sign of life of it", alive, {"wru": 3.0}),
     ]
     print(f"\na million runs of recurring jobs, by list prices:\n{bill_table(steady)}\n\n{offers_table(steady)}\n")
     figures = {"recurring_wru": steady["wru"], "oneoff_wru": once["wru"], "rru": steady["rru"], "sqs": steady["sqs"]}

@@ -298,6 +298,12 @@ class World:
         """All records of a job, oldest first."""
         return [run for _, run in sorted(self.state.runs[job_id].items())]
 
+    def index_is_waiting(self) -> bool:
+        """Whether anything is left in the due index."""
+        return any(
+            page for shard in range(self.shards) for page in self.index.pages(shard, self.clock.now_ms() + DAY_MS)
+        )
+
     def lane_of(self, job_id: str) -> Lane:
         """The lane of a job."""
         return self.state.jobs[job_id].lane
