@@ -8,7 +8,7 @@ import pytest
 from carillon.application.redrive import RedriveRun
 from carillon.domain.destinations import ANYWHERE
 from carillon.domain.identity import RunKey
-from carillon.domain.job import HttpTarget, JobState, QueueTarget
+from carillon.domain.job import Completion, HttpTarget, JobState, QueueTarget
 from carillon.domain.messages import MessageKind, WorkMessage
 from carillon.domain.outcomes import CallRequest, Failure
 from carillon.domain.retry import Jitter, RetryPolicy
@@ -261,3 +261,14 @@ def test_what_is_told_stays_small() -> None:
     (request,) = told(world)
     assert len(request.body or b"") < 1_024
     assert world.create(OneOff(DUE_MS + 60_000))
+
+
+def test_a_completion_that_never_comes_is_told() -> None:
+    """A deadline that comes due is a failure like any other, and is told like one."""
+    world = World()
+    world.caller.script = [status(202)]
+    job_id = failing(world, target=HttpTarget("https://hooks.example.net/cb", completion=Completion(3_600_000, None)))
+    world.run_until(DUE_MS + 4_000_000, 30_000)
+    run = world.run_of(job_id, DUE_MS)
+    assert (run.state, run.reason) == (RunState.DEAD_LETTERED, "attempts_exhausted")
+    assert json.loads(told(world)[0].body or b"")["last_attempt"]["error"] == "completion_timeout"
