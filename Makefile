@@ -69,7 +69,7 @@ bench-time: $(SETUP) ## Measure the next occurrence of a schedule, beside cronit
 	python bench/time_bench.py
 
 bench-cost: $(SETUP) ## Count the DynamoDB units and SQS requests of runs
-	PYTHONPATH=tests python -m bench.cost_bench
+	python -m bench.cost_bench
 
 bench-imports: $(SETUP) ## Time the cold import of each handler, beside botocore
 	python -m bench.import_bench

@@ -16,7 +16,8 @@ from carillon.domain.run import Run, RunState
 from carillon.domain.targets import HOSTED, TargetPolicy
 from carillon.domain.tenancy import ApiKey, digest_of, new_key_text
 from carillon.entrypoint.http_api import build_api
-from support.description import Description
+
+from .description import Description
 
 DAY_MS = 24 * 3600 * 1000
 RETENTION_MS = 30 * DAY_MS

@@ -21,8 +21,9 @@ class DynamoBreakers:
         self._database = database
 
     def of(self, tenant: str) -> Mapping[str, Breaker]:
-        """A tenant's breakers by their targets."""
-        pages = self._database.query(self._database.jobs, _OF_TENANT, {":pk": text(k.breakers_pk(tenant))})
+        """A tenant's breakers by their targets; it is read so often that it may be old by a moment."""
+        values = {":pk": text(k.breakers_pk(tenant))}
+        pages = self._database.query(self._database.jobs, _OF_TENANT, values, consistent=False)
         found = (_breaker_of(tenant, item) for page in pages for item in page)
         return {breaker.target: breaker for breaker in found}
 

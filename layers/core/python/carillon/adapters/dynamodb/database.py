@@ -70,17 +70,21 @@ class Database:
         *,
         index: str | None = None,
         newest_first: bool = False,
+        consistent: bool = True,
         page_limit: int | None = None,
         start: Item | None = None,
     ) -> Iterator[list[Item]]:
-        """The pages of a query from behind a key, to the end. Those of an index are eventually consistent."""
+        """The pages of a query from behind a key, to the end.
+
+        They are read with strong consistency, unless it is not asked for, for half the price; an index has none.
+        """
         request: dict[str, Any] = {
             "TableName": table,
             "KeyConditionExpression": condition,
             "ExpressionAttributeNames": names_in(condition),
             "ExpressionAttributeValues": values,
             "ScanIndexForward": not newest_first,
-            **({"IndexName": index} if index else {"ConsistentRead": True}),
+            **({"IndexName": index} if index else {"ConsistentRead": consistent}),
             **({"Limit": page_limit} if page_limit else {}),
         }
         yield from self._pages(self.client.query, request, start)
