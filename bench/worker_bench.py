@@ -148,6 +148,7 @@ class Worker:
             Breakers(MemoryBreakers(self.world.state), self.world.meter, self.world.ids.unit, NEVER_OPEN),
             MemoryTargetQueues(self.world.clock),
             "https://api.example.net",
+            lambda: self.world.payloads,
         )
         self._job_id = self._create_job(at.url(GOOD_PATH))
         self._at_ms = self.world.clock.now_ms()

@@ -52,6 +52,7 @@ def _outputs(storage: Storage, queues: Queues, functions: Functions, api: Api) -
         "ApiUrl": api.url,
         "JobsTable": storage.jobs.table_name,
         "ControlTable": storage.control.table_name,
+        "PayloadsBucket": storage.payloads.bucket_name,
         "SecretsKeyId": storage.secrets_key.key_id,
         "TickQueueUrl": queues.ticks.queue_url,
         **{f"{work.name.capitalize()}QueueUrl": work.queue.queue_url for work in queues.work},

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from carillon.client import etag
+from carillon.client import Client, etag
 from carillon_cli.config import Service, uses_service
 from carillon_cli.definition import (
     SCHEDULE_BOUNDS,
@@ -14,13 +14,13 @@ from carillon_cli.definition import (
     TARGET_OPTIONS,
     definition_text,
     encoded,
-    payload_text,
     rules_of,
     schedule_of,
     target_of,
     with_options,
 )
 from carillon_cli.job_output import print_job
+from carillon_cli.payload_files import payload_of, payload_options
 
 _MAPS = ("labels", "target/headers")
 
@@ -31,6 +31,7 @@ _MAPS = ("labels", "target/headers")
 @with_options(SCHEDULE_OPTIONS)
 @with_options(TARGET_OPTIONS)
 @click.option("--payload", metavar="JSON|@FILE", help="Another body of the call; null removes it.")
+@payload_options
 @click.option("--unset", multiple=True, metavar="FIELD", help="Give a field its default back; repeatable.")
 @click.option("--from-file", metavar="FILE|-", help="A whole merge patch as JSON, instead of the flags above.")
 @click.option("--if-match", metavar="ETAG", help="Only if this is still the job's revision.  [the one found now]")
@@ -48,7 +49,7 @@ def update(service: Service, job_id: str, from_file: str | None, if_match: str |
     _check_schedule(flags)
     whole = None if from_file is None else definition_text(from_file, flags)
     seen = service.client.job(job_id)
-    patch = _patch(flags, seen) if whole is None else whole.encode()
+    patch = _patch(service.client, flags, seen) if whole is None else whole.encode()
     print_job(service.client.update_job(job_id, patch, if_match=if_match or etag(seen)), as_json=service.as_json)
 
 
@@ -59,7 +60,7 @@ def _check_schedule(flags: Mapping[str, Any]) -> None:
         raise click.UsageError(f"{flag}: a schedule is replaced whole; give one of --run-at, --delay, --every, --cron")
 
 
-def _patch(flags: Mapping[str, Any], seen: Mapping[str, Any]) -> bytes:
+def _patch(client: Client, flags: Mapping[str, Any], seen: Mapping[str, Any]) -> bytes:
     """The merge patch that the flags ask for. Another number of attempts leaves the rest of `retry` as it is seen."""
     patch = rules_of(flags)
     if "retry" in patch:
@@ -71,10 +72,10 @@ def _patch(flags: Mapping[str, Any], seen: Mapping[str, Any]) -> bytes:
     if target := target_of(flags):
         patch["target"] = target
     _unset(patch, flags["unset"])
-    payload = payload_text(flags["payload"])
-    if not patch and payload is None:
+    upload, payload = payload_of(client, flags)
+    if not patch | upload and payload is None:
         raise click.UsageError("nothing to change: give at least one flag")
-    return encoded(patch, payload)
+    return encoded(patch | upload, payload)
 
 
 def _unset(patch: dict[str, Any], fields: Iterable[str]) -> None:

@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
+from carillon.client import Client
 from carillon_cli.config import Service, uses_service
 from carillon_cli.definition import (
     SCHEDULE_OPTIONS,
     TARGET_OPTIONS,
     definition_text,
     encoded,
-    payload_text,
     schedule_of,
     settings_of,
     with_options,
@@ -23,6 +23,7 @@ from carillon_cli.job_update import update
 from carillon_cli.listing import list_options, print_page
 from carillon_cli.operations import bulk
 from carillon_cli.output import print_fields, print_json
+from carillon_cli.payload_files import payload_of, payload_options
 
 _STATES = ("scheduled", "dispatched", "paused", "completed", "cancelled", "error")
 _COLUMNS = ("ID", "NAME", "STATE", "SCHEDULE", "NEXT FIRE", "TARGET")
@@ -44,6 +45,7 @@ jobs.add_command(update)
 @with_options(SCHEDULE_OPTIONS)
 @with_options(TARGET_OPTIONS)
 @click.option("--payload", metavar="JSON|@FILE", help="The body of the call; @FILE or @- reads it.")
+@payload_options
 @click.option("--from-file", metavar="FILE|-", help="The whole definition as JSON, instead of the flags above.")
 @click.option("--idempotency-key", metavar="KEY", help="A repeat with the same key gives the first answer again.")
 @uses_service(url_is_target=True)
@@ -53,9 +55,10 @@ def create(service: Service, from_file: str | None, idempotency_key: str | None,
     \b
     carillon jobs create --delay 10s --url https://svc.example.com/hook --payload '{"n": 1}'
     carillon jobs create --every 1h --queue https://sqs.eu-west-1.amazonaws.com/111122223333/q --payload '{"n": 1}'
+    carillon jobs create --delay 1m --url https://svc.example.com/images --payload-file logo.png
     carillon jobs create --name nightly --cron "0 2 * * *" --timezone Asia/Kolkata --url https://svc.example.com/backup
     """  # noqa: D301 - click reads \b as "keep these lines"
-    body = _from_flags(flags) if from_file is None else definition_text(from_file, flags).encode()
+    body = _from_flags(service.client, flags) if from_file is None else definition_text(from_file, flags).encode()
     print_job(service.client.create_job(body, idempotency_key=idempotency_key), as_json=service.as_json)
 
 
@@ -121,10 +124,11 @@ def cancel(service: Service, job_id: str) -> None:
         click.echo(f"cancelled {job_id}")
 
 
-def _from_flags(flags: Mapping[str, Any]) -> bytes:
+def _from_flags(client: Client, flags: Mapping[str, Any]) -> bytes:
     name = {} if flags["name"] is None else {"name": flags["name"]}
     definition = name | {"schedule": schedule_of(flags)} | settings_of(flags)
-    return encoded(definition, payload_text(flags["payload"]))
+    upload, text = payload_of(client, flags)
+    return encoded(definition | upload, text)
 
 
 def _row(job: Mapping[str, Any]) -> tuple[object, ...]:

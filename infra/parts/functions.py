@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aws_cdk import Stack
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as event_sources
 
 from carillon.adapters.dynamodb import keys
+from carillon.adapters.s3 import PAYLOADS, UPLOADS
 from carillon.domain.queues import AllowedQueue
 from carillon.entrypoint.settings import (
     ApiSettings,
@@ -20,6 +22,7 @@ from carillon.entrypoint.settings import (
     TickerSettings,
     WorkerSettings,
 )
+from infra.parts.acknowledge import acknowledge
 from infra.parts.function import CarillonFunction, FunctionFactory, Spec
 from infra.parts.storage import Storage, index_arn, stream_arn
 
@@ -39,6 +42,11 @@ UPDATE = "dynamodb:UpdateItem"
 UPDATE_BY_STATEMENT = "dynamodb:PartiQLUpdate"
 HOLD = "sqs:ChangeMessageVisibility"
 SEND = "sqs:SendMessage"
+
+DELETE_OBJECT = "s3:DeleteObject"
+GET_OBJECT = "s3:GetObject"
+LIST_BUCKET = "s3:ListBucket"
+PUT_OBJECT = "s3:PutObject"
 
 FOLLOW_STREAM = (
     "dynamodb:DescribeStream",
@@ -127,6 +135,7 @@ class Functions(FunctionFactory):
                     **self._tables,
                     secrets_key_id=self._storage.secrets_key.key_id,
                     secrets_kept_seconds=self.stage.secrets_kept_seconds,
+                    payloads_bucket=self._storage.payloads.bucket_name,
                     shards=self.stage.shards,
                     retention_days=self.stage.retention_days,
                     operations_queue_url=self._queues.operations.queue_url,
@@ -141,6 +150,9 @@ class Functions(FunctionFactory):
         function.allow((BATCH_GET, DELETE, GET, PUT, QUERY, UPDATE), self._control)
         function.allow(("kms:Decrypt", "kms:Encrypt"), self._storage.secrets_key.key_arn)
         function.allow((SEND,), self._queues.operations.queue_arn)
+        self._allow_objects(function, UPLOADS, (GET_OBJECT, PUT_OBJECT))
+        self._allow_objects(function, PAYLOADS, (PUT_OBJECT,))
+        function.allow((LIST_BUCKET,), self._storage.payloads.bucket_arn)
         return function
 
     def _ticker(self) -> CarillonFunction:
@@ -227,6 +239,7 @@ class Functions(FunctionFactory):
                     **self._queue_urls,
                     secrets_key_id=self._storage.secrets_key.key_id,
                     secrets_kept_seconds=self.stage.secrets_kept_seconds,
+                    payloads_bucket=self._storage.payloads.bucket_name,
                     retention_days=self.stage.retention_days,
                     **self._targets,
                     lane=lane,
@@ -243,6 +256,8 @@ class Functions(FunctionFactory):
         function.allow((GET, PUT, QUERY, UPDATE), self._jobs)  # the update pauses a job whose target is gone
         function.allow((QUERY,), self._control)
         function.allow(("kms:Decrypt",), self._storage.secrets_key.key_arn)
+        self._allow_objects(function, PAYLOADS, (GET_OBJECT,))
+        function.allow((LIST_BUCKET,), self._storage.payloads.bucket_arn)
         if queues := queue_arns(self.stage):
             function.allow((SEND,), *queues)
         return function
@@ -277,13 +292,17 @@ class Functions(FunctionFactory):
                 service="retention",
                 folder="retention",
                 description="Clears what belonged to a job that TTL removed",
-                settings=RetentionSettings(stage=self.stage.name, **self._tables),
+                settings=RetentionSettings(
+                    stage=self.stage.name, **self._tables, payloads_bucket=self._storage.payloads.bucket_name
+                ),
                 memory_mb=256,
                 timeout_seconds=60,
             ),
         )
         function.allow((DELETE, GET), self._jobs)
         function.allow((DELETE,), self._control)
+        self._allow_objects(function, PAYLOADS, (DELETE_OBJECT,))
+        function.allow((LIST_BUCKET,), self._storage.payloads.bucket_arn)
         self._follow_removals(function)
         return function
 
@@ -328,6 +347,17 @@ class Functions(FunctionFactory):
             report_batch_item_failures=True,
             retry_attempts=5,
             on_failure=event_sources.SqsDlq(self._queues.failed_removals),
+        )
+
+    def _allow_objects(self, function: CarillonFunction, prefix: str, actions: tuple[str, ...]) -> None:
+        """Let a function do this with objects of a prefix. Without the right to list, a missing one is a denied one."""
+        bucket = self._storage.payloads
+        function.allow(actions, bucket.arn_for_objects(f"{prefix}*"))
+        name = Stack.of(bucket).resolve(bucket.bucket_arn)["Fn::GetAtt"][0]
+        acknowledge(
+            function.role,
+            f"AwsSolutions-IAM5[Resource::<{name}.Arn>/{prefix}*]",
+            "Objects are named by tenant and reference, which no policy can know: this is one of two prefixes",
         )
 
     def _make(self, construct_id: str, spec: Spec) -> CarillonFunction:

@@ -1,16 +1,19 @@
-"""The two tables, and the key that wraps the tenants' signing secrets."""
+"""The two tables, the bucket of uploaded payloads, and the key that wraps the tenants' signing secrets."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import Aws, RemovalPolicy
+from aws_cdk import Aws, Duration, RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from carillon.adapters.dynamodb import keys
+from carillon.adapters.s3 import UPLOADS
+from infra.parts.acknowledge import acknowledge
 
 if TYPE_CHECKING:
     from infra.stages import Stage
@@ -48,7 +51,7 @@ NEW_TABLE_READS = 12_000
 
 
 class Storage(Construct):
-    """What outlives every function: jobs and runs, tenants and leases, the secrets' key."""
+    """What outlives every function: jobs and runs, tenants and leases, uploaded payloads, the secrets' key."""
 
     def __init__(self, scope: Construct, construct_id: str, stage: Stage) -> None:
         super().__init__(scope, construct_id)
@@ -60,6 +63,7 @@ class Storage(Construct):
         )
         self.control = self._table("Control")
         self._add_indexes(_warm(warm.due_index if warm else None))
+        self.payloads = self._bucket(has_tls=not stage.imitated_aws)
         self.secrets_key = self._key()
 
     def _table(
@@ -108,6 +112,32 @@ class Storage(Construct):
             sort_key=_number(keys.DEAD_AT),
             projection_type=dynamodb.ProjectionType.KEYS_ONLY,
         )
+
+    def _bucket(self, *, has_tls: bool) -> s3.Bucket:
+        """Uploads go by a rule, a job's own payloads with the job. Nothing is versioned: a copy never changes."""
+        bucket = s3.Bucket(
+            self,
+            "Payloads",
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=has_tls,
+            minimum_tls_version=1.2 if has_tls else None,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            lifecycle_rules=[
+                s3.LifecycleRule(id="UploadsThatNoJobTook", prefix=UPLOADS, expiration=Duration.days(1)),
+                s3.LifecycleRule(id="PartsOfUploads", abort_incomplete_multipart_upload_after=Duration.days(1)),
+            ],
+            removal_policy=self._removal,
+        )
+        acknowledge(
+            bucket,
+            "AwsSolutions-S1",
+            "Only three functions and holders of URLs that one of them signed get in; the API's log has each such URL "
+            "asked for, and data events of CloudTrail are the account's own choice",
+        )
+        if not has_tls:
+            acknowledge(bucket, "AwsSolutions-S10", "The local AWS has no TLS: its bucket never leaves this machine")
+        return bucket
 
     def _key(self) -> kms.Key:
         administrators = iam.PolicyStatement(

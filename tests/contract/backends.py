@@ -12,10 +12,11 @@ from itertools import count
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 from urllib.error import URLError
 from urllib.request import urlopen
 
+import requests as http
 from botocore.session import Session
 
 from carillon.adapters.aws import new_client, new_session
@@ -40,6 +41,7 @@ from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.edges import MemoryClock
 from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.adapters.memory.operations import MemoryOperations
+from carillon.adapters.memory.payloads import MemoryPayloads
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
 from carillon.adapters.memory.requests import MemoryIdempotencyRecords
 from carillon.adapters.memory.runs import MemoryRunStore
@@ -55,6 +57,7 @@ from carillon.adapters.memory.tenants import (
     MemorySigningSecrets,
     MemoryTenants,
 )
+from carillon.adapters.s3 import PAYLOADS, SIGNING, S3Payloads
 from carillon.adapters.sqs.routing import QueueName
 from carillon.adapters.sqs.target_queue import SqsSender
 from carillon.adapters.sqs.ticks import SqsTickQueue
@@ -67,6 +70,7 @@ from carillon.ports.dispatch import DueIndex, GroupLeases, ShardLedger, SlotLedg
 from carillon.ports.execution import BreakerStore, Quarantine, Sender
 from carillon.ports.jobs import JobStore
 from carillon.ports.operations import OperationStore
+from carillon.ports.payloads import Payloads, Uploads
 from carillon.ports.runs import RunStore
 from carillon.ports.tenancy import (
     ApiKeys,
@@ -145,6 +149,20 @@ class TargetQueues:
     received: Callable[[str], Sequence[tuple[str, Mapping[str, str]]]]
 
 
+class PayloadStore(Uploads, Payloads, Protocol):
+    """Both sides of uploaded payloads."""
+
+
+@dataclass(frozen=True)
+class PayloadsUnderTest:
+    """Uploaded payloads of one world, what a client does with an invitation, and the names of what is kept."""
+
+    store: PayloadStore
+    clock: MemoryClock
+    upload: Callable[[str, str, str, bytes], None]
+    kept: Callable[[], set[str]]
+
+
 def memory_stores() -> Stores:
     """A world in memory."""
     state = MemoryState(MemoryClock())
@@ -208,7 +226,8 @@ class Endpoint:
     def client(self, service: str) -> Any:
         """A client as the functions make it."""
         if service not in self._clients:
-            client = new_client(self.session, service, endpoint_url=self.url)
+            more = SIGNING if service == "s3" else None
+            client = new_client(self.session, service, endpoint_url=self.url, more=more)
             self._clients[service] = client if self.url else OneAtATime(client)
         return self._clients[service]
 
@@ -272,6 +291,24 @@ class Endpoint:
 
         return TargetQueues(SqsSender(MemoryClock(), policy, lambda _region: client), urls, received)
 
+    def payloads(self) -> PayloadsUnderTest:
+        """A new, empty bucket. Its clock is the real one; ours starts with it and then stands still."""
+        client, bucket = self.client("s3"), f"payloads-{next(_names)}"
+        client.create_bucket(Bucket=bucket)
+        clock = MemoryClock(time.time_ns() // 1_000_000)
+        store = S3Payloads(client, bucket, clock)
+
+        def upload(tenant: str, reference: str, content_type: str, body: bytes) -> None:
+            invitation = store.invite(tenant, reference, content_type, len(body), clock.now_ms())
+            headers = {"Content-Type": invitation.content_type}
+            answer = http.put(invitation.url, data=body, headers=headers, timeout=10)
+            assert answer.status_code == 200, answer.text
+
+        def kept() -> set[str]:
+            return {each["Key"] for each in client.list_objects_v2(Bucket=bucket, Prefix=PAYLOADS).get("Contents", [])}
+
+        return PayloadsUnderTest(store, clock, upload, kept)
+
     def queues(self) -> Queues:
         """New, empty queues. Their clock is the real one; ours starts with it and then stands still."""
         client = self.client("sqs")
@@ -299,6 +336,14 @@ def memory_target_queues() -> TargetQueues:
     queues = MemoryTargetQueues(MemoryClock(), policy, {urls["missing"]: Failure.QUEUE_MISSING})
     return TargetQueues(
         queues, urls, lambda kind: [(each.body, dict(each.attributes)) for each in queues.sent_to(urls[kind])]
+    )
+
+
+def memory_payloads() -> PayloadsUnderTest:
+    """Payloads in memory."""
+    store, clock = MemoryPayloads(), MemoryClock()
+    return PayloadsUnderTest(
+        store, clock, store.upload, lambda: {"payloads/" + "/".join(key) for key in store.payloads}
     )
 
 

@@ -9,11 +9,13 @@ from moto import mock_aws
 from carillon.adapters.dynamodb.fenced import BatchedUpdates, SingleUpdates, Transport
 from contract.backends import (
     Endpoint,
+    PayloadsUnderTest,
     Queues,
     Stores,
     TargetQueues,
     a_session,
     local_aws,
+    memory_payloads,
     memory_queues,
     memory_stores,
     memory_target_queues,
@@ -83,3 +85,12 @@ def target_queues(world: str, request: pytest.FixtureRequest) -> TargetQueues:
         return memory_target_queues()
     endpoint: Endpoint = request.getfixturevalue("endpoint")
     return endpoint.target_queues()
+
+
+@pytest.fixture
+def payloads(world: str, request: pytest.FixtureRequest) -> PayloadsUnderTest:
+    """Uploaded payloads, none yet."""
+    if world == "memory":
+        return memory_payloads()
+    endpoint: Endpoint = request.getfixturevalue("endpoint")
+    return endpoint.payloads()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ClientError
 
-from carillon.client import Client
+from carillon.client import ApiProblem, Client
 from carillon_cli.dev.receiver import Answer, Receiver
 from e2e.dev_stack import READY_SECONDS, DevStack
 from e2e.live import aws_client, checked, ended_runs, eventually, job
@@ -38,6 +38,7 @@ def test_no_function_lacks_a_right(new_stack: Callable[..., DevStack], tmp_path:
         assert_jobs_run(client, receiver)
         assert_a_message_is_sent(stack, client)
         assert_a_failure_is_told(client, receiver)
+        assert_an_upload_is_sent_and_removed(stack, client, receiver, tmp_path)
         assert_jobs_are_imported_listed_and_cancelled(stack, client, receiver, tmp_path)
         assert_ends_are_recorded_and_cleared(stack, client, receiver, tmp_path)
     log = stack.log_of_aws()
@@ -83,6 +84,29 @@ def assert_a_failure_is_told(client: Client, receiver: Receiver) -> None:
     (run,) = ended_runs(client, failing["id"], 1, BOUND_SECONDS)
     assert run["state"] == "dead_lettered"
     assert eventually(lambda: client.run(run["failure_notice"])["state"] == "succeeded", BOUND_SECONDS)
+
+
+def assert_an_upload_is_sent_and_removed(stack: DevStack, client: Client, receiver: Receiver, folder: Path) -> None:
+    """Put by a signed address, copied, read by the worker, removed with its job; a missing one is told as such."""
+    body = b"\x00\xff uploaded"
+    sent = client.create_job(job(receiver.url("/uploaded"), SOON, payload_ref=client.upload(body, "image/png")))
+    assert [run["state"] for run in ended_runs(client, sent["id"], 1, BOUND_SECONDS)] == ["succeeded"]
+    assert [call.body for call in receiver.calls() if call.path == "/uploaded"] == [body]
+    with pytest.raises(ApiProblem, match="payload_ref"):
+        client.create_job(job(receiver.url("/never"), SOON, payload_ref="pay_" + "7" * 26))
+    dynamodb, s3 = (aws_client(stack.aws_endpoint, service) for service in ("dynamodb", "s3"))
+    dynamodb.delete_item(
+        TableName=stack.outputs["JobsTable"], Key={"pk": {"S": f"JOB#{sent['id']}"}, "sk": {"S": "JOB"}}
+    )
+    event = json.loads((EVENTS / "retention_expired_job.json").read_text())
+    for record in event["Records"]:
+        record["dynamodb"]["OldImage"] |= {"tenant": {"S": "dev"}, "has_objects": {"BOOL": True}}
+    file = folder / "with-objects.json"
+    file.write_text(json.dumps(event).replace(EVENTS_JOB, sent["id"]))
+    done = stack.carillon("invoke", "retention", str(file), "--json")
+    assert json.loads(done.stdout)["answer"] == {"batchItemFailures": []}, done.stdout
+    kept = s3.list_objects_v2(Bucket=stack.outputs["PayloadsBucket"], Prefix=f"payloads/dev/{sent['id']}/")
+    assert kept["KeyCount"] == 0
 
 
 def assert_jobs_are_imported_listed_and_cancelled(

@@ -98,6 +98,7 @@ def test_names_and_addresses_are_of_the_right_resources(template: Template, func
         "jobs_table": "Storage/Jobs",
         "control_table": "Storage/Control",
         "secrets_key_id": "Storage/SecretsKey",
+        "payloads_bucket": "Storage/Payloads",
         "tick_queue_url": "https://sqs.test/Queues/Ticks",
         "operations_queue_url": "https://sqs.test/Queues/Operations",
         **{f"{name.lower()}_queue_url": f"https://sqs.test/Queues/{name}" for name in WORK_QUEUES},

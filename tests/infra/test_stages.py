@@ -113,6 +113,7 @@ def test_names_for_tools(template: Template) -> None:
         "ApiUrl",
         "JobsTable",
         "ControlTable",
+        "PayloadsBucket",
         "SecretsKeyId",
         "TickQueueUrl",
         "HighQueueUrl",
@@ -135,6 +136,7 @@ def test_names_for_tools(template: Template) -> None:
     [
         ("JobsTable", "Storage/Jobs"),
         ("ControlTable", "Storage/Control"),
+        ("PayloadsBucket", "Storage/Payloads"),
         ("SecretsKeyId", "Storage/SecretsKey"),
         ("TickQueueUrl", "Queues/Ticks"),
         ("LowQueueUrl", "Queues/Low"),

@@ -58,7 +58,7 @@ def test_only_jobs_have_a_stream(template: Template) -> None:
     assert "StreamSpecification" not in template.properties("Storage/Control")
 
 
-@pytest.mark.parametrize("path", [*TABLES, "Storage/SecretsKey", "Functions/Api/Logs", "Api/Logs"])
+@pytest.mark.parametrize("path", [*TABLES, "Storage/Payloads", "Storage/SecretsKey", "Functions/Api/Logs", "Api/Logs"])
 def test_data_outlives_a_protected_stack(template: Template, stage: Stage, path: str) -> None:
     """Where the stage protects its data, removing or replacing a resource leaves it; elsewhere nothing stays behind."""
     resource = template.whole(path)
@@ -82,6 +82,26 @@ def test_the_secrets_key_rotates_and_is_for_this_account_only(template: Template
     assert template.place(statement["Principal"]["AWS"]) == "arn:<AWS::Partition>:iam::<AWS::AccountId>:root"
     assert "kms:PutKeyPolicy" in statement["Action"], "without it nobody could ever mend the policy"
     assert not [action for action in statement["Action"] if "*" in action]
+
+
+def test_the_bucket_is_private_encrypted_and_forgets_uploads(template: Template, stage: Stage) -> None:
+    """Nothing of it is public, everything is encrypted, and only what no job took goes by a rule."""
+    bucket = template.properties("Storage/Payloads")
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert len(bucket["PublicAccessBlockConfiguration"]) == 4
+    assert bucket["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "BucketOwnerEnforced"}]
+    (encryption,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert encryption["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
+    uploads, parts = bucket["LifecycleConfiguration"]["Rules"]
+    assert (uploads["Prefix"], uploads["ExpirationInDays"], uploads["Status"]) == ("uploads/", 1, "Enabled")
+    assert parts["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+    assert "ExpirationInDays" not in parts, "a job's own payload goes with the job, and never before"
+    refused = [one for path, one in template.statements() if path.startswith("Storage/Payloads")]
+    conditions = [one["Condition"] for one in refused if one["Effect"] == "Deny"]
+    if stage.imitated_aws:
+        assert conditions == []
+    else:
+        assert {"Bool": {"aws:SecureTransport": "false"}} in conditions
 
 
 def by_name(entries: list[dict[str, object]], name: str) -> dict[object, dict[str, object]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedger, MemoryTickLedger
 from carillon.adapters.memory.due import MemoryDueIndex
+from carillon.adapters.memory.payloads import MemoryPayloads
 from carillon.adapters.memory.queues import MemoryTickQueue
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
@@ -154,8 +155,8 @@ class Machines:
         bury = BuryMessage(records, self._quarantine)
         return Worker(
             clock,
-            ExecuteRun(*parts, SHORT, ports.destinations, self._breakers(clock), queues, API_URL),
-            ExecuteRun(*parts, LONG, ports.destinations, self._breakers(clock), queues, API_URL),
+            ExecuteRun(*parts, SHORT, ports.destinations, self._breakers(clock), queues, API_URL, MemoryPayloads),
+            ExecuteRun(*parts, LONG, ports.destinations, self._breakers(clock), queues, API_URL, MemoryPayloads),
             lambda delivery, _stop_by_ms: bury(delivery),
         )
 

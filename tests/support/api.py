@@ -123,6 +123,7 @@ class ApiUnderTest:
             "keys": world.keys,
             "shard_ledger": world.shards,
             "destinations": world.destinations,
+            "uploads": lambda: world.payloads,
         }
         own |= {"operations": world.operations, "operation_queue": world.operation_queue}
         own |= {"secrets": world.secrets, "trail": world.trail, "requests": world.requests}

@@ -13,6 +13,7 @@ from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedge
 from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.edges import MemoryClock, RecordingMeter, SequentialIds
 from carillon.adapters.memory.jobs import MemoryJobStore
+from carillon.adapters.memory.payloads import MemoryPayloads
 from carillon.adapters.memory.queues import MemoryDelivery, MemoryWorkQueues
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
@@ -158,6 +159,7 @@ class World:
         rules = BreakerRules(failures=self.breaker_failures)
         self.breakers = Breakers(MemoryBreakers(self.state), self.meter, self.ids.unit, rules)
         self.target_queues = MemoryTargetQueues(self.clock, of_stage(queues=[f"*={QUEUE_ARN}", f"*={QUEUE_ARN}.fifo"]))
+        self.payloads = MemoryPayloads()
         self.secrets = MemorySigningSecrets(self.state)
         for tenant in (TENANT, NEIGHBOUR):
             self.secrets.add(tenant, "sec_1", SECRET, START_MS)
@@ -206,6 +208,7 @@ class World:
             breakers or self.breakers,
             self.target_queues,
             API_URL,
+            lambda: self.port("payloads"),
         )
 
     def burier(self) -> BuryMessage:

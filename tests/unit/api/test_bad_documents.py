@@ -145,7 +145,6 @@ NOT_BUILT: list[tuple[str, dict[str, Any], str]] = [
     ("overlap-skip", {"overlap": "skip"}, "/overlap"),
     ("overlap-queue", {"overlap": "queue"}, "/overlap"),
     ("overlap-cancel", {"overlap": "cancel_previous"}, "/overlap"),
-    ("payload-ref", {"payload_ref": "pay_1"}, "/payload_ref"),
 ]
 
 

@@ -75,7 +75,7 @@ BAD: list[tuple[str, Json, set[tuple[str, str]]]] = [
     ("both-retries", {"retry": {"delays": ["PT1S"], "factor": 3}}, {("/retry/factor", "conflicting_fields")}),
     ("window", {"window": "P1D"}, {("/window", "out_of_range")}),
     ("overlap", {"overlap": "skip"}, {("/overlap", "not_supported")}),
-    ("payload-ref", {"payload_ref": "pay_1"}, {("/payload_ref", "not_supported")}),
+    ("payload-ref", {"payload_ref": "pay_1"}, {("/payload_ref", "invalid_value")}),
     ("url", {"target": {"url": "https://127.0.0.1/"}}, {("/target/url", "numeric_host")}),
     ("header", {"target": {"headers": {"Host": "a"}}}, {("/target/headers/Host", "reserved_header")}),
     ("header-twice", {"target": {"headers": {"x-team": "a"}}}, {("/target/headers/x-team", "duplicate_header")}),

@@ -77,7 +77,6 @@ def test_wrong_methods(api: ApiUnderTest, method: str, path: str, allowed: str) 
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("POST", "/v1/payloads"),
         ("GET", "/console"),
     ],
 )

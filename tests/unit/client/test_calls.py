@@ -32,6 +32,7 @@ CALLS: Mapping[str, Call] = {
     "pause_job": lambda client, ids: client.pause_job(ids["job_id"])["state"],
     "resume_job": lambda client, ids: client.resume_job(ids["job_id"], catch_up=True)["state"],
     "trigger_job": lambda client, ids: client.trigger_job(ids["job_id"])["state"],
+    "invite_upload": lambda client, _: client.invite_upload("image/png", 5)["payload_ref"],
     "preview_schedule": lambda client, _: client.preview_schedule(
         {"cron": "@daily"}, from_="2027-01-01T00:00:00Z", count=2
     )["occurrences"],

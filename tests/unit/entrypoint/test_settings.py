@@ -22,6 +22,7 @@ EXAMPLES: list[StageSettings] = [
     settings.ApiSettings(
         **TABLES,
         secrets_key_id="key",
+        payloads_bucket="payloads",
         secrets_kept_seconds=300,
         shards=64,
         operations_queue_url="https://sqs.test/operations",
@@ -48,6 +49,7 @@ EXAMPLES: list[StageSettings] = [
         **TABLES,
         **QUEUES,
         secrets_key_id="arn:aws:kms:us-east-1:000000000000:key/1",
+        payloads_bucket="payloads",
         secrets_kept_seconds=300,
         retention_days=30,
         allow_loopback_targets=True,
@@ -64,7 +66,7 @@ EXAMPLES: list[StageSettings] = [
         breaker_pause_seconds=10,
     ),
     settings.DeadLettersSettings(**TABLES, **DEAD_LETTERS, retention_days=30),
-    settings.RetentionSettings(**TABLES),
+    settings.RetentionSettings(**TABLES, payloads_bucket="payloads"),
     settings.OperationsSettings(**TABLES, retention_days=30, operations_queue_url="https://sqs.test/operations"),
 ]
 

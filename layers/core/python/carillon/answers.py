@@ -156,6 +156,7 @@ class ListedJob(TypedDict):
     labels: dict[str, str]
     created_at: Instant
     updated_at: Instant
+    payload_ref: NotRequired[Annotated[str, Form(description="the upload that is its payload, if it has one")]]
     error: NotRequired[Annotated[str | None, Form(description="only in the state error")]]
 
 
@@ -163,6 +164,16 @@ class Job(ListedJob):
     """A whole job. There is a payload only if it was created with one."""
 
     payload: NotRequired[Annotated[Any, Form(description="as it was sent, byte for byte")]]
+
+
+class Upload(TypedDict):
+    """Leave to upload one payload."""
+
+    payload_ref: Annotated[str, Form(description="what a job refers to the upload by")]
+    method: Literal["PUT"]
+    url: Annotated[str, Form(format="uri", description="where the bytes are to be put; it is a secret until it ends")]
+    headers: Annotated[dict[str, str], Form(description="to be sent with them, as they stand")]
+    expires_at: Annotated[Instant, Form(description="until when the upload has to have begun")]
 
 
 class JobList(TypedDict):

@@ -4,10 +4,10 @@ Use cases and adapters that only one function has are imported where they are jo
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from carillon.adapters.aws import new_client, new_session
 from carillon.adapters.dynamodb.database import Database
@@ -27,6 +27,9 @@ from carillon.entrypoint.settings import (
     WorkerSettings,
     load,
 )
+
+if TYPE_CHECKING:
+    from carillon.adapters.s3 import S3Payloads
 
 # ruff: noqa: PLC0415 - see above
 
@@ -66,6 +69,7 @@ def api() -> Handler:
             kept_for_ms=settings.secrets_kept_seconds * SECOND_MS,
         ),
         destinations=DynamoDestinations(database),
+        uploads=process.payloads(settings.payloads_bucket),
         trail=DynamoAuditTrail(database),
         requests=DynamoIdempotencyRecords(database),
         operations=DynamoOperations(database),
@@ -208,6 +212,7 @@ def worker() -> Handler:
         ),
         sender=SqsSender(process.clock, _policy(settings), process.client_for_sends),
         api_url=settings.api_url,
+        payloads=process.payloads(settings.payloads_bucket),
     )
     urls = (settings.high_queue_url, settings.normal_queue_url, settings.low_queue_url, settings.long_queue_url)
     return process.batches(execute, process.client("sqs"), urls, side_by_side=settings.side_by_side)
@@ -279,7 +284,7 @@ def retention() -> Handler:
     settings = load(RetentionSettings, os.environ)
     process = _Process("retention")
     database = process.database(settings.jobs_table, settings.control_table)
-    remove = RemoveExpired(DynamoJobStore(database), process.meter)
+    remove = RemoveExpired(DynamoJobStore(database), process.payloads(settings.payloads_bucket), process.meter)
     return observed(removal_handler(remove, process.meter), process.meter)
 
 
@@ -314,6 +319,26 @@ class _Process:
         )
         self.throttles.watch(client)
         return client
+
+    def payloads(self, bucket: str) -> "Callable[[], S3Payloads]":
+        """Uploaded payloads. Their client is slow to make: who needs none does not wait for it."""
+
+        @cache
+        def made() -> "S3Payloads":
+            from carillon.adapters.s3 import ANSWER_SECONDS, MOST_ATTEMPTS, SIGNING, S3Payloads
+
+            client = new_client(
+                self._session,
+                "s3",
+                most_attempts=MOST_ATTEMPTS,
+                answer_seconds=ANSWER_SECONDS,
+                most_connections=self._connections,
+                more=SIGNING,
+            )
+            self.throttles.watch(client)
+            return S3Payloads(client, bucket, self.clock)
+
+        return made
 
     def database(self, jobs_table: str, control_table: str) -> Database:
         """The two tables."""

@@ -44,7 +44,7 @@ def new_session() -> Session:
     return session
 
 
-def new_client(
+def new_client(  # noqa: PLR0913 - what differs between clients
     session: Session,
     service: str,
     *,
@@ -54,18 +54,20 @@ def new_client(
     most_connections: int = 10,
     endpoint_url: str | None = None,
     region: str | None = None,
+    more: Config | None = None,
 ) -> Any:
     """A low-level client of a service.
 
     Args:
         session: of this process.
-        service: `dynamodb`, `sqs` or `kms`.
+        service: `dynamodb`, `sqs`, `kms` or `s3`.
         retries: `adaptive` also slows this client down while it is being throttled.
         most_attempts: of one call, the first included.
         answer_seconds: how long one attempt waits for its answer. A transaction in recovery needs a second and more.
         most_connections: kept open; the number of threads that share the client.
         endpoint_url: where the service is, if not in AWS.
         region: in which region, if not in the process's own.
+        more: settings that only this client has.
     """
     config = Config(
         retries={"mode": retries, "total_max_attempts": most_attempts},
@@ -76,6 +78,7 @@ def new_client(
         user_agent=f"carillon/{__version__}",  # botocore's own is put together anew for each request
         parameter_validation=False,  # our requests are built by code under test, and checking them costs a tenth
     )
+    config = config if more is None else config.merge(more)
     return session.create_client(service, config=config, endpoint_url=endpoint_url, region_name=region)
 
 

@@ -1,6 +1,6 @@
 """Accepting a job: from checked values to a stored definition with its first occurrence planned."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from carillon.domain.identity import shard_of
@@ -12,6 +12,7 @@ from carillon.domain.job import (
     PlanningRules,
     Priority,
     Revision,
+    StoredPayload,
     Target,
 )
 from carillon.domain.planning import fire_time
@@ -19,6 +20,7 @@ from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import CronSchedule, OneOff, Schedule, ScheduleError, encode
 from carillon.ports.dispatch import ShardLedger
 from carillon.ports.edges import Ids
+from carillon.ports.errors import NameTakenError
 from carillon.ports.jobs import JobStore
 
 
@@ -28,7 +30,10 @@ class NoOccurrenceError(ScheduleError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:
-    """The wish for a job, every value checked. Times in ms; `payload` as the receiver is to get it."""
+    """The wish for a job, every value checked. Times in ms; `payload` as the receiver is to get it.
+
+    `payload_ref` names an upload in its place, and `stored_payload` is what has been made of that.
+    """
 
     schedule: Schedule
     target: Target
@@ -38,6 +43,8 @@ class NewJob:
     name: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     payload: bytes | None = None
+    payload_ref: str | None = None
+    stored_payload: StoredPayload | None = None
     deadline_ms: int | None = None
     on_failure: Target | None = None
 
@@ -60,6 +67,15 @@ class ShardCount:
         return self._in_force
 
 
+Keep = Callable[[str, str, NewJob, StoredPayload | None], NewJob]
+"""Makes the upload of a wish the job's own: tenant, job id, the wish, what the job has so far; the wish as stored."""
+
+
+def without_uploads(_tenant: str, _job_id: str, wish: NewJob, _seen: StoredPayload | None) -> NewJob:
+    """For those whose wishes refer to no upload."""
+    return wish
+
+
 @dataclass(frozen=True, slots=True)
 class CreateJob:
     """Accepts jobs."""
@@ -67,6 +83,7 @@ class CreateJob:
     jobs: JobStore
     ids: Ids
     shards: ShardCount
+    keep: Keep = without_uploads
 
     def __call__(self, tenant: str, new: NewJob, now_ms: int) -> Definition:
         """Store a new job; what is returned will run.
@@ -74,9 +91,13 @@ class CreateJob:
         Raises:
             NoOccurrenceError: the schedule has no occurrence ahead; the error names the field at fault.
             NameTakenError: another job of the tenant has the name.
+            NoSuchUploadError: the tenant has no upload of the reference.
         """
         first = _first_occurrence(new.schedule, now_ms)
         job_id = self.ids.job_id(now_ms)
+        if new.payload_ref is not None and new.name is not None:
+            self._check_name(tenant, new.name)
+        new = self.keep(tenant, job_id, new, None)
         definition = Definition(
             Job(
                 id=job_id,
@@ -92,11 +113,19 @@ class CreateJob:
                 created_at=now_ms,
                 scheduled_for=first,
                 next_fire_time=fire_time(job_id, new.rules, first),
+                has_objects=new.stored_payload is not None,
             ),
             _spec(job_id, tenant, new, now_ms),
         )
         self.jobs.create(definition)
         return definition
+
+    def _check_name(self, tenant: str, name: str) -> None:
+        """Refuse a taken name before anything is copied for the job. Whoever takes it meanwhile is met by the write."""
+        holder = self.jobs.holder_of(tenant, name)
+        stored = None if holder is None else self.jobs.get(holder)
+        if stored is not None and stored.job.state is not JobState.CANCELLED and stored.spec.name == name:
+            raise NameTakenError(stored.job.id)
 
 
 def _spec(job_id: str, tenant: str, new: NewJob, now_ms: int) -> JobSpec:
@@ -112,6 +141,7 @@ def _spec(job_id: str, tenant: str, new: NewJob, now_ms: int) -> JobSpec:
         name=new.name,
         labels=new.labels,
         payload=new.payload,
+        stored_payload=new.stored_payload,
         deadline_ms=new.deadline_ms,
         on_failure=new.on_failure,
     )

@@ -11,6 +11,7 @@ target is told.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from carillon.application.breakers import Breakers
@@ -31,14 +32,25 @@ from carillon.domain.breaker import TARGET_UNAVAILABLE, Abandon, Park, Pass
 from carillon.domain.callbacks import completable, request_of
 from carillon.domain.completions import ACCEPTED, TOKEN_BYTES, new_token, token_digest
 from carillon.domain.due import due_time
-from carillon.domain.job import Completion, Definition, HttpTarget, QueueTarget, Target
+from carillon.domain.job import Completion, Definition, HttpTarget, JobSpec, QueueTarget, Target
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
-from carillon.domain.outcomes import TARGET_GONE, CallRequest, Outcome, SendRequest, Verdict, classify, error_code
+from carillon.domain.outcomes import (
+    TARGET_GONE,
+    CallRequest,
+    Failure,
+    Outcome,
+    SendRequest,
+    Verdict,
+    classify,
+    error_code,
+    failed,
+)
 from carillon.domain.retry_after import parse_retry_after
 from carillon.domain.run import Attempt, Run, RunState, accepted, finished_attempt, heartbeat, started, waiting
 from carillon.ports.edges import Ids
-from carillon.ports.errors import UnavailableError, UnreadableItemError
+from carillon.ports.errors import PayloadMissingError, UnavailableError, UnreadableItemError
 from carillon.ports.execution import Caller, Delivery, Sender
+from carillon.ports.payloads import Payloads
 from carillon.ports.runs import Refused, Saved
 from carillon.ports.tenancy import DestinationStore, SigningSecrets
 
@@ -66,7 +78,7 @@ class ExecutionTiming:
 
 @dataclass(frozen=True, slots=True)
 class ExecuteRun:
-    """The use case of the workers."""
+    """The use case of the workers. `payloads` is asked for where they are when the first uploaded one is sent."""
 
     records: RunRecords
     secrets: SigningSecrets
@@ -78,6 +90,7 @@ class ExecuteRun:
     sender: Sender
     api_url: str
     """Where targets reach the API of this stage, without a slash at its end."""
+    payloads: Callable[[], Payloads]
 
     def __call__(self, delivery: Delivery, stop_by_ms: int) -> bool:
         """Handle one message; returns whether it may be deleted.
@@ -185,10 +198,28 @@ class ExecuteRun:
         if run.attempt == 0 and begun.run.lateness_ms is not None and not run.key.is_notice:
             self.records.meter.observe_ms("lateness_ms", begun.run.lateness_ms)
         now_ms = self.records.clock.now_ms()
-        request = request_of(begun.run, definition.spec, secrets, destinations, now_ms)
+        deadline_ms = now_ms + self._timeout_ms(definition)
+        spec = self._loaded(definition.spec, deadline_ms)
+        sent_ms = self.records.clock.now_ms()
+        if isinstance(spec, Failure):
+            outcome = failed(spec, started_ms=now_ms, duration_ms=sent_ms - now_ms)
+            return self._finish(begun.run, definition, outcome)
+        request = request_of(begun.run, spec, secrets, destinations, sent_ms)
         if token is not None:
             request = completable(request, begun.run, self.api_url, token)
-        return self._call(begun.run, definition, request, delivery, now_ms)
+        return self._call(begun.run, definition, request, delivery, deadline_ms)
+
+    def _loaded(self, spec: JobSpec, deadline_ms: int) -> JobSpec | Failure:
+        """The definition with the bytes of its payload, or why they are not to be had. The time is the call's."""
+        if spec.stored_payload is None:
+            return spec
+        try:
+            payload = self.payloads().read(spec.tenant, spec.job_id, spec.stored_payload, deadline_ms)
+        except PayloadMissingError:
+            return Failure.PAYLOAD_MISSING
+        except UnavailableError:
+            return Failure.PAYLOAD_UNAVAILABLE
+        return replace(spec, payload=payload)
 
     def _admission(self, run: Run, definition: Definition, now_ms: int) -> Pass | Park | Abandon:
         """What the circuit breaker of the target says to the run."""
@@ -213,14 +244,14 @@ class ExecuteRun:
         return self.records.save(parked)
 
     def _call(
-        self, run: Run, definition: Definition, request: CallRequest | SendRequest, delivery: Delivery, now_ms: int
+        self, run: Run, definition: Definition, request: CallRequest | SendRequest, delivery: Delivery, deadline_ms: int
     ) -> bool:
         if isinstance(request, SendRequest):
             return self._finish(run, definition, self.sender.send(request))
         pulse = _Pulse(run, self, delivery)
         outcome = self.caller.call(
             request,
-            deadline_ms=now_ms + self._timeout_ms(definition),
+            deadline_ms=deadline_ms,
             beat=pulse.beat,
             beat_every_ms=self.timing.beat_ms,
         )

@@ -56,6 +56,7 @@ class PutJob:
             NoOccurrenceError: the schedule has no occurrence ahead; the error names the field at fault.
             JobFinishedError: the job of this name has ended and would be changed.
             TooManyEditsError: its schedule was edited too often lately.
+            NoSuchUploadError: the tenant has no upload of the reference.
             UnavailableError: the job or its name was changed by others each time we tried.
         """
         for _ in range(MOST_RACES):
@@ -77,7 +78,8 @@ class PutJob:
             if seen.job.state is JobState.CANCELLED or seen.spec.name != name:
                 raise _HolderGoneError
             check(seen.spec.revision)
-            return redefine(seen, wish(at.now_ms, seen), at)
+            wanted = self.create.keep(tenant, job_id, wish(at.now_ms, seen), seen.spec.stored_payload)
+            return redefine(seen, wanted, at)
 
         try:
             return self.edit(tenant, job_id, now_ms, change)

@@ -37,6 +37,7 @@ def _wanted(seen: Definition, wish: NewJob) -> Definition:
         rules=wish.rules.encode(),
         lane=wish.target.lane,
         priority=wish.priority,
+        has_objects=seen.job.has_objects or wish.stored_payload is not None,
     )
     spec = replace(
         seen.spec,
@@ -45,6 +46,7 @@ def _wanted(seen: Definition, wish: NewJob) -> Definition:
         name=wish.name,
         labels=wish.labels,
         payload=wish.payload,
+        stored_payload=wish.stored_payload,
         deadline_ms=wish.deadline_ms,
         on_failure=wish.on_failure,
     )

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 from carillon.client.problems import BadAnswerError, BadIdError, PagingError
-from carillon.client.transport import Answer, Request, Transport
+from carillon.client.transport import Answer, Request, Transport, put_to
 
 if TYPE_CHECKING:
     from carillon import answers
@@ -102,6 +102,24 @@ class Client:
         """
         body = json.dumps({"jobs": list(definitions)}, ensure_ascii=False).encode()
         return cast("answers.Batch", self._post_once("/v1/jobs/batch", body, idempotency_key))
+
+    def invite_upload(self, content_type: str, size: int) -> "answers.Upload":
+        """Ask for leave to upload a payload of so many bytes: where to put it, and the reference for jobs."""
+        body, headers = (
+            json.dumps({"content_type": content_type, "size": size}).encode(),
+            {"Content-Type": "application/json"},
+        )
+        asked = Request("POST", "/v1/payloads", body, headers, repeatable=True)  # it stores nothing
+        return cast("answers.Upload", _json_object(self._transport.send(asked)))
+
+    def upload(self, data: bytes, content_type: str) -> str:
+        """Upload a payload; gives the reference by which a job may take it within a day (`payload_ref`)."""
+        leave = self.invite_upload(content_type, len(data))
+        reference, url, headers = leave.get("payload_ref"), leave.get("url"), leave.get("headers")
+        if not (isinstance(reference, str) and isinstance(url, str) and isinstance(headers, dict)):
+            raise BadAnswerError("the leave to upload came without its parts")
+        put_to(url, data, headers)
+        return reference
 
     def job(self, job_id: str) -> "answers.Job":
         """The job of an id, as it is now."""

@@ -157,6 +157,26 @@ class Transport:
         return f"{self._base.scheme}://{self._base.netloc}"
 
 
+def put_to(url: str, data: bytes, headers: Mapping[str, str]) -> None:
+    """Put bytes where a signed URL lets anybody put them. It is tried again: the same bytes come to the same.
+
+    Raises:
+        ApiProblem: It was refused.
+        UnreachableError: No answer came.
+        BadAnswerError: The URL is none, or the answer is a redirect.
+    """
+    place, query = url.partition("?")[::2]
+    try:
+        parts = checked_url(place)
+    except ValueError as error:
+        raise BadAnswerError("the URL to upload to is none") from error
+    transport = Transport(f"{parts.scheme}://{parts.netloc}")
+    try:
+        transport.send(Request("PUT", f"{parts.path}?{query}", data, headers, repeatable=True))
+    finally:
+        transport.close()
+
+
 def checked_url(url: str) -> SplitResult:
     """The parts of a service's base URL.
 

@@ -20,7 +20,7 @@ def request_of(
 
     Args:
         run: the run as started: its attempt number is the fencing token.
-        spec: the newest definition of the job.
+        spec: the newest definition of the job; of an uploaded payload, `payload` are the bytes that were read.
         secrets: the tenant's live signing secrets, newest first; at least one.
         destinations: where the tenant lets its jobs call.
         now_ms: the instant of sending, epoch ms: each attempt is signed anew.
@@ -36,7 +36,8 @@ def _callback(
 ) -> CallRequest:
     headers = [*target.headers, ("User-Agent", f"carillon/{__version__}"), *identity]
     if spec.payload is not None and not any(name.lower() == "content-type" for name, _ in target.headers):
-        headers.append(("Content-Type", "application/json"))
+        stored = spec.stored_payload
+        headers.append(("Content-Type", "application/json" if stored is None else stored.content_type))
     return CallRequest(target.method, target.url, tuple(headers), spec.payload, destinations)
 
 

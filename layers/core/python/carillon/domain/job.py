@@ -108,6 +108,7 @@ class Job:
         planned: how many runs have been planned so far.
         planned_until: the latest nominal time that was planned.
         segment: the generation whose remains this is; None for the job itself.
+        has_objects: whether there are, or were, uploaded payloads of its own, which go when the job goes.
     """
 
     id: str
@@ -130,6 +131,7 @@ class Job:
     lease: ClaimLease = field(default_factory=ClaimLease)
     error: str | None = None
     expires_at: int | None = None  # epoch seconds, as DynamoDB's TTL wants it
+    has_objects: bool = False
 
 
 LONGEST_COMPLETION_MS = MAX_AGE_MS
@@ -221,11 +223,20 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredPayload:
+    """An uploaded payload that is a job's own: the reference of the upload, and what is known of the bytes."""
+
+    reference: str
+    content_type: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class JobSpec:
     """The other half: what a worker needs, and what lists show.
 
     `revision` is the ETag, `state_reason` why the job is paused if that was not the tenant's wish, `on_failure` what is
-    told of runs that have become dead letters.
+    told of runs that have become dead letters. There is at most one of `payload` and `stored_payload`.
     """
 
     job_id: str
@@ -239,6 +250,7 @@ class JobSpec:
     name: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     payload: bytes | None = None
+    stored_payload: StoredPayload | None = None
     deadline_ms: int | None = None
     listed_state: str = "active"
     state_reason: str | None = None

@@ -51,6 +51,7 @@ def as_notice(definition: Definition, notice: Run) -> Definition:
         definition.spec,
         target=definition.spec.on_failure or definition.spec.target,
         payload=notice.body,
+        stored_payload=None,
         retry=RETRY,
         deadline_ms=None,
     )

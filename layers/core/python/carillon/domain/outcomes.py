@@ -37,6 +37,8 @@ class Failure(StrEnum):
     QUEUE_MISSING = "queue_missing"
     QUEUE_REFUSED = "queue_refused"  # the message: too large for this queue, say
     QUEUE_UNAVAILABLE = "queue_unavailable"
+    PAYLOAD_MISSING = "payload_missing"  # the upload that the job refers to
+    PAYLOAD_UNAVAILABLE = "payload_unavailable"
     CANCELLED = "cancelled"  # by the tenant, while the call was under way
 
 
@@ -47,6 +49,7 @@ _PERMANENT_FAILURES = frozenset(
         Failure.QUEUE_ACCESS_DENIED,
         Failure.QUEUE_MISSING,
         Failure.QUEUE_REFUSED,
+        Failure.PAYLOAD_MISSING,
     }
 )
 

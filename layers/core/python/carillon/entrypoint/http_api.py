@@ -21,6 +21,7 @@ from carillon.application.repeat_safely import RepeatSafely
 from carillon.application.run_records import RunRecords
 from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
 from carillon.application.trigger_run import TriggerRun
+from carillon.application.uploads import InviteUpload, KeepUpload
 from carillon.domain.targets import TargetPolicy
 from carillon.domain.tenancy import Principal
 from carillon.entrypoint import problems
@@ -43,6 +44,7 @@ from carillon.entrypoint.idempotency import Once, key_in
 from carillon.entrypoint.job_handlers import JobHandlers, preview_schedule
 from carillon.entrypoint.key_handlers import KeyHandlers
 from carillon.entrypoint.operation_handlers import OperationHandlers
+from carillon.entrypoint.payload_handlers import PayloadHandlers
 from carillon.entrypoint.problems import FieldError, Refusal, invalid
 from carillon.entrypoint.routing import Route, find_route, not_built
 from carillon.entrypoint.run_handlers import RunHandlers
@@ -52,6 +54,7 @@ from carillon.ports.dispatch import ShardLedger
 from carillon.ports.edges import Clock, Ids, Meter
 from carillon.ports.jobs import JobStore
 from carillon.ports.operations import OperationQueue, OperationStore
+from carillon.ports.payloads import Uploads
 from carillon.ports.runs import RunStore
 from carillon.ports.tenancy import ApiKeys, AuditTrail, DestinationStore, IdempotencyRecords, SigningSecrets
 
@@ -72,6 +75,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     keys: ApiKeys,
     secrets: SigningSecrets,
     destinations: DestinationStore,
+    uploads: Callable[[], Uploads],
     trail: AuditTrail,
     requests: IdempotencyRecords,
     operations: OperationStore,
@@ -93,6 +97,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         keys: the tenants' API keys.
         secrets: the tenants' signing secrets.
         destinations: where tenants let their jobs call.
+        uploads: gives the place of uploaded payloads, when it is first needed.
         trail: where audit events are kept.
         requests: where requests are kept that may be repeated.
         operations: where operations are kept.
@@ -108,7 +113,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     """
     cursors = Cursors(cursor_key)
     of_jobs = JobHandlers(
-        CreateJob(jobs, ids, ShardCount(shard_ledger, shards)),
+        CreateJob(jobs, ids, ShardCount(shard_ledger, shards), KeepUpload(uploads)),
         GetJob(jobs),
         ListJobs(jobs),
         EditJob(jobs, runs, retention_ms),
@@ -127,6 +132,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         DestinationHandlers(EditDestinations(destinations), policy),
         of_completions=CompletionHandlers(CompleteRun(records, ids), KeepAlive(records)),
         of_operations=OperationHandlers(operations, operation_queue, jobs, ids, cursors, retention_ms),
+        of_payloads=PayloadHandlers(InviteUpload(uploads, ids)),
     )
     return _Front(routes, Authenticate(keys), Once(RepeatSafely(requests, ids)), clock)
 
@@ -146,7 +152,7 @@ def _of_keys(keys: ApiKeys, ids: Ids) -> KeyHandlers:
     return KeyHandlers(ListKeys(keys), CreateKey(keys, maker), RotateKey(keys, maker), RevokeKey(keys, maker))
 
 
-def _routes(
+def _routes(  # noqa: PLR0913 - the handlers of each area
     of_jobs: JobHandlers,
     of_runs: RunHandlers,
     of_dead: DeadLetterHandlers,
@@ -156,6 +162,7 @@ def _routes(
     *,
     of_completions: CompletionHandlers,
     of_operations: OperationHandlers,
+    of_payloads: PayloadHandlers,
 ) -> tuple[Route[Handle], ...]:
     routes: tuple[Route[Handle], ...] = (
         Route("POST", "/v1/jobs", "jobs:write", of_jobs.create_job, recheck=of_jobs.recheck_creation),
@@ -186,6 +193,7 @@ def _routes(
         Route("POST", "/v1/runs/{run_id}/retry", "runs:write", of_dead.retry_run),
         Route("GET", "/v1/dead-letters", "runs:read", of_dead.list_dead_letters, _PAGE | {"job", "since"}),
         Route("POST", "/v1/dead-letters/redrive", "runs:write", of_dead.redrive_dead_letters),
+        Route("POST", "/v1/payloads", "jobs:write", of_payloads.invite_upload, shows_secret=True),
         Route("POST", "/v1/schedules/preview", "jobs:read", preview_schedule),
         Route("GET", "/v1/keys", "keys:manage", of_keys.list_keys),
         Route("POST", "/v1/keys", "keys:manage", of_keys.create_key, shows_secret=True),

@@ -110,7 +110,8 @@ class JobHandlers:
         policy = self._policy(request)
 
         def patch(seen: Definition, at: Moment) -> Edited:
-            return redefine(seen, read_patch(seen, sent, policy, at.now_ms), at)
+            wish = read_patch(seen, sent, policy, at.now_ms)
+            return redefine(seen, self.create.keep(request.tenant, seen.job.id, wish, seen.spec.stored_payload), at)
 
         return _shown(self._edited(request, patch, only))
 

@@ -32,6 +32,7 @@ from carillon.application.read_runs import RunNotFoundError
 from carillon.application.redrive import NotRedrivableError
 from carillon.application.repeat_safely import OtherRequestError, RequestInFlightError
 from carillon.application.signing_secrets import SecretNotFoundError
+from carillon.application.uploads import NoSuchUploadError
 from carillon.domain.destinations import MOST_DESTINATIONS
 from carillon.domain.editing import JobFinishedError
 from carillon.domain.instants import format_instant
@@ -159,6 +160,11 @@ def _no_occurrence(error: NoOccurrenceError) -> Refusal:
     return invalid([FieldError("pointer", pointer("schedule", error.field), "no_occurrence", detail)])
 
 
+def _no_such_upload(_: Exception) -> Refusal:
+    detail = "there is no upload of this reference; allowed: an uploaded payload of yours, within a day"
+    return invalid([FieldError("pointer", "/payload_ref", "no_such_upload", detail)])
+
+
 def _bad_cursor(error: BadCursorError) -> Refusal:
     return Refusal("bad_cursor", str(error), (FieldError("parameter", "cursor", "bad_cursor", str(error)),))
 
@@ -274,6 +280,7 @@ _ANSWERS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
     RunNotFoundError: _not_found,
     NameTakenError: _name_taken,
     NoOccurrenceError: _no_occurrence,
+    NoSuchUploadError: _no_such_upload,
     RevisionMismatchError: _revision_mismatch,
     JobFinishedError: _job_finished,
     RequestInFlightError: _request_in_flight,

@@ -14,7 +14,7 @@ _JOB_KIND = "job"
 _JOB_PREFIX = "JOB#"
 
 
-def removal_handler(remove: Callable[[str], None], meter: Meter) -> Handler:
+def removal_handler(remove: Callable[[str, str | None], None], meter: Meter) -> Handler:
     """A Lambda handler of the table's stream with partial answers: on failure, from the failed record on again."""
 
     def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def removal_handler(remove: Callable[[str], None], meter: Meter) -> Handler:
             if job_id is None:
                 continue
             try:
-                remove(job_id)
+                remove(job_id, _owner_of_objects(record))
             except Exception:
                 meter.count("removal_failed")
                 logger.exception("removal failed", extra={"action": "removal_failed", "job_id": job_id})
@@ -43,3 +43,9 @@ def _expired_job(record: dict[str, Any]) -> str | None:
     if old.get("kind", {}).get("S") != _JOB_KIND or not pk.startswith(_JOB_PREFIX):
         return None
     return str(pk.removeprefix(_JOB_PREFIX))
+
+
+def _owner_of_objects(record: dict[str, Any]) -> str | None:
+    """The tenant of a job that had uploaded payloads."""
+    old = record["dynamodb"]["OldImage"]
+    return str(old["tenant"]["S"]) if old.get("has_objects", {}).get("BOOL") is True else None

@@ -86,6 +86,14 @@ class ControlTableSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PayloadsSettings:
+    """For functions that take, read or remove uploaded payloads."""
+
+    payloads_bucket: str
+    """Name of the S3 bucket of uploads, and of the payloads that are jobs' own."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ShardSettings:
     """For functions that place jobs on shards."""
 
@@ -173,6 +181,7 @@ class ApiSettings(
     OperationQueueSettings,
     TargetSettings,
     SecretsSettings,
+    PayloadsSettings,
     RetentionPeriodSettings,
     ShardSettings,
     ControlTableSettings,
@@ -216,6 +225,7 @@ class DispatcherSettings(
 class WorkerSettings(
     TargetSettings,
     SecretsSettings,
+    PayloadsSettings,
     WorkQueueSettings,
     RetentionPeriodSettings,
     ControlTableSettings,
@@ -268,7 +278,7 @@ class OperationsSettings(
 
 
 @dataclass(frozen=True, kw_only=True)
-class RetentionSettings(ControlTableSettings, JobsTableSettings, StageSettings):
+class RetentionSettings(PayloadsSettings, ControlTableSettings, JobsTableSettings, StageSettings):
     """Settings of the retention function, which clears what belonged to a job that TTL removed."""
 
 

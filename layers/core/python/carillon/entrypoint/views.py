@@ -57,6 +57,8 @@ def view_of_job(definition: Definition) -> "answers.ListedJob":
         "created_at": format_instant(spec.created_at),
         "updated_at": format_instant(spec.updated_at),
     }
+    if spec.stored_payload is not None:
+        view["payload_ref"] = spec.stored_payload.reference
     if job.state is JobState.ERROR:
         view["error"] = job.error
     return view

@@ -15,3 +15,7 @@ class NameTakenError(Exception):
 
 class UnreadableItemError(Exception):
     """An item of the table is not what its key says."""
+
+
+class PayloadMissingError(Exception):
+    """A job's own payload is gone, or is not what was stored."""

@@ -16,6 +16,7 @@ OPTIONAL_ATTRIBUTES = (
     k.GRANTED,
     k.ERROR,
     k.EXPIRES_AT,
+    k.HAS_OBJECTS,
 )
 
 
@@ -49,6 +50,8 @@ def job_item(job: Job) -> Item:
         item[k.PLANNED_UNTIL] = number(job.planned_until)
     if job.granted:
         item[k.GRANTED] = TRUE
+    if job.has_objects:
+        item[k.HAS_OBJECTS] = TRUE
     if job.error is not None:
         item[k.ERROR] = text(job.error)
     if job.expires_at is not None:
@@ -99,6 +102,7 @@ def job_of(item: Item) -> Job:
         ),
         error=fields.text_or_none(k.ERROR),
         expires_at=fields.number_or_none(k.EXPIRES_AT),
+        has_objects=fields.flag(k.HAS_OBJECTS),
     )
 
 

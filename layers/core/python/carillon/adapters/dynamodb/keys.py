@@ -36,6 +36,7 @@ DECIDED_AT: Final = "decided_at"
 CREATED_AT: Final = "created_at"
 UPDATED_AT: Final = "updated_at"
 ERROR: Final = "error"
+HAS_OBJECTS: Final = "has_objects"
 EXPIRES_AT: Final = "expires_at"  # epoch seconds: the TTL attribute of both tables
 
 # of the other half of a job
@@ -49,6 +50,7 @@ RETRY: Final = "retry"
 REVISIONS: Final = "revisions"
 REVISION: Final = "revision"
 PAYLOAD: Final = "payload"
+STORED_PAYLOAD: Final = "stored_payload"
 DEADLINE_MS: Final = "deadline_ms"
 ON_FAILURE: Final = "on_failure"
 

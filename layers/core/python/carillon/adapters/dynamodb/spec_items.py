@@ -6,7 +6,16 @@ from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Fields, Item, number, packed, raw, size_of, text, texts
 from carillon.adapters.dynamodb.job_items import job_id_of
 from carillon.adapters.dynamodb.writes import key_of
-from carillon.domain.job import Completion, HttpTarget, JobSpec, QueueTarget, Revision, RevisionKind, Target
+from carillon.domain.job import (
+    Completion,
+    HttpTarget,
+    JobSpec,
+    QueueTarget,
+    Revision,
+    RevisionKind,
+    StoredPayload,
+    Target,
+)
 from carillon.domain.retry import Jitter, RetryPolicy
 
 MOST_BYTES = 400 * 1024
@@ -50,6 +59,9 @@ def spec_item(spec: JobSpec) -> Item:
         item[k.LABELS] = texts(spec.labels)
     if spec.payload is not None:
         item[k.PAYLOAD] = raw(spec.payload)
+    if spec.stored_payload is not None:
+        stored = spec.stored_payload
+        item[k.STORED_PAYLOAD] = packed([stored.reference, stored.content_type, stored.size_bytes])
     if spec.deadline_ms is not None:
         item[k.DEADLINE_MS] = number(spec.deadline_ms)
     if spec.on_failure is not None:
@@ -73,8 +85,9 @@ def spec_of(item: Item) -> JobSpec:
         on_failure = _target(fields.unpacked(k.ON_FAILURE)) if fields.has(k.ON_FAILURE) else None
         retry = _retry(fields.unpacked(k.RETRY))
         revisions = tuple(_revision(*entry) for entry in fields.unpacked(k.REVISIONS))
+        stored_payload = _stored(*fields.unpacked(k.STORED_PAYLOAD)) if fields.has(k.STORED_PAYLOAD) else None
     except (KeyError, TypeError, ValueError) as error:
-        raise fields.unreadable("target, retry or revisions are damaged") from error
+        raise fields.unreadable("target, retry, revisions or payload are damaged") from error
     return JobSpec(
         job_id=job_id_of(fields),
         tenant=fields.text(k.TENANT),
@@ -87,6 +100,7 @@ def spec_of(item: Item) -> JobSpec:
         name=fields.text_or_none(k.NAME),
         labels=fields.texts(k.LABELS),
         payload=fields.raw(k.PAYLOAD) if fields.has(k.PAYLOAD) else None,
+        stored_payload=stored_payload,
         deadline_ms=fields.number_or_none(k.DEADLINE_MS),
         listed_state=fields.text(k.LISTED_STATE),
         state_reason=fields.text_or_none(k.STATE_REASON),
@@ -150,6 +164,10 @@ def _retry(fields: dict[str, Any]) -> RetryPolicy:
         delays_ms=tuple(int(delay) for delay in fields["delays_ms"]),
         retry_on=None if retry_on is None else tuple(int(status) for status in retry_on),
     )
+
+
+def _stored(reference: str, content_type: str, size_bytes: int) -> StoredPayload:
+    return StoredPayload(str(reference), str(content_type), int(size_bytes))
 
 
 def _revision(generation: int, since: int, kind: str) -> Revision:

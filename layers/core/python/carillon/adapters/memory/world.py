@@ -7,6 +7,7 @@ from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.edges import MemoryClock, RecordingMeter, SequentialIds
 from carillon.adapters.memory.jobs import MemoryJobStore
 from carillon.adapters.memory.operations import MemoryOperationQueue, MemoryOperations
+from carillon.adapters.memory.payloads import MemoryPayloads
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
 from carillon.adapters.memory.requests import MemoryIdempotencyRecords
 from carillon.adapters.memory.runs import MemoryRunStore
@@ -50,6 +51,7 @@ class MemoryWorld:
     destinations: MemoryDestinations = field(init=False)
     operations: MemoryOperations = field(init=False)
     operation_queue: MemoryOperationQueue = field(init=False)
+    payloads: MemoryPayloads = field(init=False, default_factory=MemoryPayloads)
 
     def __post_init__(self) -> None:
         self.state = MemoryState(self.clock)

@@ -9,6 +9,7 @@ from carillon.entrypoint.wire.actions import NoOptions, ResumeOptions
 from carillon.entrypoint.wire.batches import BatchDocument
 from carillon.entrypoint.wire.documents import JobDocument
 from carillon.entrypoint.wire.previews import PreviewDocument
+from carillon.entrypoint.wire.uploads import UploadDocument
 
 _NIGHTLY = {
     "name": "nightly-backup",
@@ -114,6 +115,14 @@ OPERATIONS: Mapping[str, Operation] = {
         {202: Answered("the [run](#running-a-job-by-hand)", answers.Run, ("Location",))},
         ("not_found", "job_finished"),
         Body(NoOptions, {}, is_required=False),
+    ),
+    "POST /v1/payloads": Operation(
+        "invite_upload",
+        "payloads",
+        "Ask for leave to upload a payload",
+        {201: Answered("[where to upload](#payloads)", answers.Upload)},
+        (),
+        Body(UploadDocument, {"content_type": "image/png", "size": 48_213}),
     ),
     "POST /v1/schedules/preview": Operation(
         "preview_schedule",

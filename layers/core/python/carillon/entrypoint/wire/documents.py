@@ -31,6 +31,7 @@ from carillon.entrypoint.wire.fields import (
     told,
     within,
 )
+from carillon.entrypoint.wire.references import UploadReference
 
 MOST_CATCH_UP = 1_000
 MOST_DELAYS = MOST_ATTEMPTS - 1
@@ -270,7 +271,10 @@ class JobDocument(Document):
             "Required for a queue"
         ),
     ] = None
-    payload_ref: Unbuilt = None
+    payload_ref: Annotated[
+        UploadReference | None,
+        told("the reference of an [upload](#payloads), in place of `payload`: its bytes and its content type are sent"),
+    ] = None
     priority: Annotated[
         PriorityName,
         told(

@@ -89,7 +89,11 @@ def read_wish(
         Refusal: something in it is not valid; each error names its field.
     """
     read = schedule or _schedule(document, now_ms)
-    errors = [*_target_errors(document, payload, policy), *_retry_errors(document.retry)]
+    errors = [
+        *_target_errors(document, policy),
+        *_payload_errors(document, payload),
+        *_retry_errors(document.retry),
+    ]
     if isinstance(read, FieldError):
         raise invalid([read, *errors])
     if errors:
@@ -113,6 +117,7 @@ def _new_job(document: JobDocument, schedule: Schedule, payload: bytes | None) -
         name=document.name,
         labels=document.labels,
         payload=payload,
+        payload_ref=document.payload_ref,
         deadline_ms=document.deadline,
         on_failure=None if document.on_failure is None else _target(document.on_failure),
     )
@@ -132,11 +137,20 @@ def _schedule(document: JobDocument, now_ms: int) -> Schedule | FieldError:
         return error_of_schedule(error)
 
 
-def _target_errors(document: JobDocument, payload: bytes | None, policy: TargetPolicy) -> Iterator[FieldError]:
+def _payload_errors(document: JobDocument, payload: bytes | None) -> Iterator[FieldError]:
+    if document.payload_ref is None:
+        if isinstance(document.target, QueueTargetDocument):
+            yield from _body_errors(payload)
+    elif payload is not None:
+        yield FieldError("pointer", "/payload_ref", "conflicting_fields", "stands for the body, as payload does")
+    elif isinstance(document.target, QueueTargetDocument):
+        detail = "a message to a queue is text; allowed: payload"
+        yield FieldError("pointer", "/payload_ref", "conflicting_fields", detail)
+
+
+def _target_errors(document: JobDocument, policy: TargetPolicy) -> Iterator[FieldError]:
     yield from _errors_of(document.target, "target", policy)
     yield from _completion_errors(document.target.completion)
-    if isinstance(document.target, QueueTargetDocument):
-        yield from _body_errors(payload)
     if document.on_failure is not None:
         yield from _errors_of(document.on_failure, "on_failure", policy)
         yield from _notice_errors(document.on_failure)

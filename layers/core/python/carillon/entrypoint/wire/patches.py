@@ -44,9 +44,12 @@ def read_patch(seen: Definition, sent: JsonObject, policy: TargetPolicy, now_ms:
 
 
 def _payload(seen: Definition, sent: JsonObject) -> bytes | None:
-    """The payload that is wanted. A null removes it, as it removes any member: by a patch it is never a payload."""
+    """The payload that is wanted. A null removes it, as it removes any member: by a patch it is never a payload.
+
+    An upload that the patch refers to takes its place.
+    """
     if "payload" not in sent.members:
-        return seen.spec.payload
+        return seen.spec.payload if sent.members.get("payload_ref") is None else None
     return None if sent.members["payload"] is None else read_payload(sent)
 
 
@@ -56,6 +59,8 @@ def _merged(seen: Definition, patch: Mapping[str, Any]) -> Members:
     target = patch.get("target")
     if isinstance(target, dict) and target.get("type", document["target"]["type"]) != document["target"]["type"]:
         del document["target"]
+    if patch.get("payload") is not None:
+        document.pop("payload_ref", None)
     for name in _REPLACED_WHOLE & patch.keys():
         document.pop(name, None)
     merged: Members = merge_patch(document, patch)
