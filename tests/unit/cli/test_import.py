@@ -176,7 +176,8 @@ def test_a_thousand_real_schedules_side_by_side(carillon: Run, service: Any) -> 
     answer = json.loads(result.stdout)
     assert [line["line"] for line in answer["lines"]] == list(range(2, 1_346))
     assert [line["line"] for line in answer["lines"] if line["outcome"] != "created"] == [1_037, 1_280]
-    assert all("no date ever matches" in line for line in result.stderr.splitlines())
+    told = [line for line in result.stderr.splitlines() if not line.endswith("lines done")]  # each five seconds
+    assert all("no date ever matches" in line for line in told)
     created = {line["name"] for line in answer["lines"] if line["outcome"] == "created"}
     assert {job["name"] for job in service.jobs.values()} == created
     assert len(service.jobs) == answer["created"] == 1_342
