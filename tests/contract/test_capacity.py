@@ -7,8 +7,16 @@ import pytest
 from carillon.adapters.dynamodb.attributes import size_of
 from carillon.adapters.dynamodb.job_items import job_item
 from carillon.adapters.dynamodb.run_items import run_item
-from carillon.domain.job import JobState
+from carillon.adapters.memory.edges import SequentialIds
+from carillon.application.create_job import CreateJob, NewJob, ShardCount
+from carillon.application.edit_job import EditJob
+from carillon.application.put_job import PutJob
+from carillon.domain.editing import cancel, pause
+from carillon.domain.job import HttpTarget, JobState, PlanningRules
+from carillon.domain.job_filter import JobFilter
+from carillon.domain.operations import BulkAction, Portion, advanced, asked
 from carillon.domain.run import RunState
+from carillon.domain.schedule import Every, encode
 from contract.backends import Endpoint, Stores
 from contract.conftest import LIVE
 from contract.samples import (
@@ -110,6 +118,50 @@ def test_a_run_costs_what_was_promised(stores: Stores, bill: Bill) -> None:
     waiting = a_run(job, NOW_MS + 1)
     stores.runs.save(waiting, seen=None)
     assert bill.take() == (1, 1)
+
+
+def test_a_job_that_is_put_costs_what_was_promised(stores: Stores, bill: Bill) -> None:
+    """New: both halves and the name in a transaction, two entries of indexes. Unchanged: reads. Changed: two items."""
+    create = CreateJob(stores.jobs, SequentialIds(), ShardCount(stores.shards, 4))
+    put = PutJob(stores.jobs, create, EditJob(stores.jobs, stores.runs, 1))
+    create.shards.in_force()
+    bill.take()
+
+    def put_it(**changes: Any) -> None:
+        target = HttpTarget("https://svc.carillon.dev/hook")
+        wish = NewJob(schedule=Every(3_600_000, NOW_MS), target=target, name="nightly", **changes)
+        put("acme", "nightly", NOW_MS, lambda *_: wish, lambda _: None)
+
+    put_it()
+    assert bill.take() == (6 + 1, 2), "with the look at the name"
+    put_it()
+    assert bill.take() == (1 + 1 + 1, 0), "the name, the job, and its newest runs"
+    put_it(deadline_ms=5_000)
+    assert bill.take() == (3 + 4, 0)
+
+
+@pytest.mark.parametrize(("action", "units"), [(pause, (2 + 4, 2)), (cancel, (2 + 4 + 2, 2))], ids=["pause", "cancel"])
+def test_a_job_of_an_operation_costs_what_was_promised(
+    stores: Stores, bill: Bill, action: Any, units: tuple[int, int]
+) -> None:
+    """The edit reads the job and its newest runs and writes both halves; it leaves one index and changes the other."""
+    schedule, rules = encode(Every(3_600_000, NOW_MS)), PlanningRules().encode()
+    ahead = {"scheduled_for": NOW_MS + 3_600_000, "next_fire_time": NOW_MS + 3_600_000}
+    definition = a_definition(name="nightly", schedule=schedule, rules=rules, **ahead)
+    stores.jobs.create(definition)
+    bill.take()
+    EditJob(stores.jobs, stores.runs, 1)(definition.job.tenant, definition.job.id, NOW_MS, action)
+    assert bill.take() == units
+
+
+def test_a_page_of_an_operation_costs_what_was_promised(stores: Stores, bill: Bill) -> None:
+    """A hundred ids in hand are below four kilobytes."""
+    operation = asked("op_01M8MX0REB67WD2ANKW6N989AG", "acme", BulkAction.PAUSE, JobFilter(), NOW_MS)
+    stores.operations.create(operation)
+    assert bill.take() == (1, 0)
+    ids = tuple(a_definition().job.id for _ in range(100))
+    stores.operations.replace(advanced(operation, [], Portion(100, ids, ids[-1]), NOW_MS))
+    assert bill.take() == (4, 0)
 
 
 def test_items_stay_small() -> None:

@@ -40,6 +40,7 @@ def test_no_function_lacks_a_right(new_stack: Callable[..., DevStack], tmp_path:
         assert_a_failure_is_told(client, receiver)
         assert_an_upload_is_sent_and_removed(stack, client, receiver, tmp_path)
         assert_jobs_are_imported_listed_and_cancelled(stack, client, receiver, tmp_path)
+        assert_many_jobs_are_changed(client, receiver)
         assert_ends_are_recorded_and_cleared(stack, client, receiver, tmp_path)
     log = stack.log_of_aws()
     assert [line for line in log.splitlines() if "AccessDenied" in line or "not authorized" in line] == []
@@ -122,6 +123,21 @@ def assert_jobs_are_imported_listed_and_cancelled(
     for each in imported:
         client.cancel_job(each["id"])
         assert client.job(each["id"])["state"] == "cancelled"
+
+
+def assert_many_jobs_are_changed(client: Client, receiver: Receiver) -> None:
+    """Created together and put by name; each action on all of them by the operations function; names are free then."""
+    one = job(receiver.url("/crowd"), {"every": "P7D"})
+    assert client.create_jobs([{**one, "name": "crowd/1 %"}, {**one, "name": "crowd/2"}])["created"] == 2
+    (_, is_new), (_, is_new_again) = client.put_job("crowd/1 %", one), client.put_job("crowd/3", one)
+    assert (is_new, is_new_again) == (False, True)
+    for action in ("pause", "resume", "trigger", "cancel"):
+        operation = client.act_on_jobs(action, {"name_prefix": "crowd/"})["id"]
+        assert eventually(lambda: client.operation(operation)["ended_at"] is not None, BOUND_SECONDS)  # noqa: B023 - called at once
+        progress = client.operation(operation)["progress"]
+        assert (progress["matched"], progress["done"]) == (3, 3), action
+    assert client.put_job("crowd/2", one)[1]
+    client.cancel_job(next(client.jobs({"name_prefix": "crowd/2", "state": "scheduled"}))["id"])
 
 
 def assert_ends_are_recorded_and_cleared(stack: DevStack, client: Client, receiver: Receiver, folder: Path) -> None:

@@ -112,6 +112,9 @@ def test_a_trial_of_many_jobs_comes_in_portions(api: ApiUnderTest, monkeypatch: 
         pytest.param({"action": "pause", "filter": {"state": "new"}}, {("/filter/state", "not_a_choice")}, id="state"),
         pytest.param({"action": "pause", "filter": {"labels": {"": "x"}}}, {("/filter/labels", "")}, id="label"),
         pytest.param({"action": "pause", "filter": {"name_prefix": ""}}, {("/filter/name_prefix", "")}, id="prefix"),
+        pytest.param(
+            {"action": "pause", "filter": {"name_prefix": "x" * 129}}, {("/filter/name_prefix", "")}, id="long-prefix"
+        ),
         pytest.param({"action": "pause", "filter": {}, "dry_run": 1}, {("/dry_run", "wrong_type")}, id="dry-run"),
         pytest.param(
             {"action": "pause", "filter": {}, "cursor": "x"}, {("/cursor", "conflicting_fields")}, id="cursor"

@@ -10,7 +10,7 @@ from carillon.domain.job_filter import JobFilter
 from carillon.domain.operations import BulkAction
 from carillon.entrypoint.json_text import JsonObject
 from carillon.entrypoint.problems import FieldError, invalid
-from carillon.entrypoint.wire.fields import Document, Labels, Name, told
+from carillon.entrypoint.wire.fields import MOST_NAME_CHARACTERS, Document, Labels, Rule, refused, told
 from carillon.entrypoint.wire.refusals import validated
 
 ActionName = Annotated[BulkAction, Field(strict=False)]
@@ -18,12 +18,22 @@ StateName = Annotated[JobState, Field(strict=False)]
 """Lax only in this: the text of a member is taken for the member."""
 
 
+def _check_prefix(text: str) -> str:
+    if not 1 <= len(text) <= MOST_NAME_CHARACTERS:
+        raise refused("invalid_value", f"allowed: 1 to {MOST_NAME_CHARACTERS} characters")
+    return text
+
+
+Prefix = Annotated[str, Rule(_check_prefix, {"minLength": 1, "maxLength": MOST_NAME_CHARACTERS})]
+"""Of a name: it may end where no name may, with a blank."""
+
+
 class JobFilterDocument(Document):
     """Which jobs: all that is named must hold."""
 
     state: Annotated[StateName | None, told("only jobs in this state")] = None
     labels: Annotated[Labels, told("only jobs with all of these labels")] = Field(default_factory=dict)
-    name_prefix: Annotated[Name | None, told("only jobs whose names begin so")] = None
+    name_prefix: Annotated[Prefix | None, told("only jobs whose names begin so")] = None
 
 
 class BulkDocument(Document):
