@@ -125,7 +125,7 @@ class ApiUnderTest:
             "destinations": world.destinations,
             "uploads": lambda: world.payloads,
         }
-        own |= {"operations": world.operations, "operation_queue": world.operation_queue}
+        own |= {"operations": lambda: world.operations, "operation_queue": world.operation_queue}
         own |= {"secrets": world.secrets, "trail": world.trail, "requests": world.requests}
         edges = {"clock": world.clock, "ids": world.ids, "meter": world.meter, "cursor_key": lambda: CURSOR_KEY}
         rules = {"policy": self.policy, "shards": 64, "retention_ms": RETENTION_MS}

@@ -47,7 +47,6 @@ def api() -> Handler:
     from carillon.adapters.dynamodb.control import DynamoShardLedger
     from carillon.adapters.dynamodb.destinations import DynamoDestinations
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
-    from carillon.adapters.dynamodb.operations import DynamoOperations
     from carillon.adapters.dynamodb.requests import DynamoIdempotencyRecords
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.dynamodb.stage_keys import DynamoCursorKey
@@ -72,7 +71,7 @@ def api() -> Handler:
         uploads=process.payloads(settings.payloads_bucket),
         trail=DynamoAuditTrail(database),
         requests=DynamoIdempotencyRecords(database),
-        operations=DynamoOperations(database),
+        operations=lambda: _operations_in(database),
         operation_queue=SqsOperationQueue(cache(lambda: process.client("sqs")), settings.operations_queue_url),
         shard_ledger=DynamoShardLedger(database),
         clock=process.clock,
@@ -357,6 +356,13 @@ class _Process:
 
         handler = batch_handler(handle, receive, clock=self.clock, meter=self.meter, side_by_side=side_by_side)
         return observed(handler, self.meter)
+
+
+def _operations_in(database: Database) -> Any:
+    """The store of operations, loaded by who needs it."""
+    from carillon.adapters.dynamodb.operations import DynamoOperations
+
+    return DynamoOperations(database)
 
 
 def _policy(settings: TargetSettings) -> TargetPolicy:

@@ -78,7 +78,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     uploads: Callable[[], Uploads],
     trail: AuditTrail,
     requests: IdempotencyRecords,
-    operations: OperationStore,
+    operations: Callable[[], OperationStore],
     operation_queue: OperationQueue,
     shard_ledger: ShardLedger,
     clock: Clock,
@@ -100,7 +100,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         uploads: gives the place of uploaded payloads, when it is first needed.
         trail: where audit events are kept.
         requests: where requests are kept that may be repeated.
-        operations: where operations are kept.
+        operations: makes the store of operations when a request is about one: few are.
         operation_queue: has operations carried out.
         shard_ledger: learns of our shard count before the first job is created.
         clock: the present.

@@ -1,6 +1,7 @@
 """The handlers of work on many jobs."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OperationHandlers:
-    """One method a route. `retention_ms`: how long ended jobs are kept."""
+    """One method a route. `operations` makes the store when needed; `retention_ms`: how long ended jobs are kept."""
 
-    operations: OperationStore
+    operations: Callable[[], OperationStore]
     queue: OperationQueue
     jobs: JobStore
     ids: Ids
@@ -42,7 +43,7 @@ class OperationHandlers:
         wish = read_bulk(read_object(request.body))
         if wish.dry_run:
             return self._tried(request, wish)
-        start = StartOperation(self.operations, self.queue, request.ids or self.ids)
+        start = StartOperation(self.operations(), self.queue, request.ids or self.ids)
         operation = start(request.tenant, wish.action, wish.wanted, request.now_ms)
         return Answer(202, _text(operation), {"Location": request.path("v1", "operations", operation.id)})
 
@@ -51,7 +52,7 @@ class OperationHandlers:
         from carillon.application.bulk import GetOperation
 
         operation_id = request.path_values["operation_id"]
-        return Answer(200, _text(GetOperation(self.operations)(request.tenant, operation_id, request.now_ms)))
+        return Answer(200, _text(GetOperation(self.operations())(request.tenant, operation_id, request.now_ms)))
 
     def cancel(self, request: Request) -> Answer:
         """POST /v1/operations/{operation_id}/cancel."""
@@ -59,7 +60,7 @@ class OperationHandlers:
 
         refuse_options(request)
         operation_id = request.path_values["operation_id"]
-        return Answer(200, _text(CancelOperation(self.operations)(request.tenant, operation_id, request.now_ms)))
+        return Answer(200, _text(CancelOperation(self.operations())(request.tenant, operation_id, request.now_ms)))
 
     def _tried(self, request: Request, wish: "BulkWish") -> Answer:
         from carillon.application.bulk import TryBulk
