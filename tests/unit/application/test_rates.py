@@ -63,6 +63,20 @@ def test_a_rested_tenant_may_start_its_burst_at_once() -> None:
     assert starts_of(world) == [10_000] * 5 + [11_000, 11_000, 12_000]
 
 
+def test_dispatchers_that_know_different_limits_do_not_forget_each_others_slots() -> None:
+    """While a changed limit has not got about, no more start than by the old rate and the new one together."""
+    world = limited(groups=2, shards=2)
+    for _ in range(20):
+        for group, limit in enumerate((ONE_A_SECOND, DispatchLimit(2_000, 1))):
+            for _ in range(5):
+                world.create(OneOff(world.clock.now_ms()), shard=group)
+            world.limits.set(TENANT, limit)
+            world.dispatcher()(group)
+        world.work()
+        world.clock.advance(SECOND_MS)
+    assert 50 <= len(starts_of(world)) <= 20 * (1 + 2)
+
+
 def test_who_stays_below_the_rate_notices_nothing() -> None:
     """Runs start when they are due, also those created after others that are due later were claimed."""
     world = limited()

@@ -132,7 +132,7 @@ def test_items_have_the_keys_that_are_listed() -> None:
         ("control", *keys.name_key("<tenant>", "<name>")),
         ("control", keys.group_key(0)[0].replace("0", "<n>"), keys.LEASE_SK),
         ("control", *keys.limit_key("<tenant>")),
-        ("control", *keys.calendar_key("<tenant>")),
+        ("control", *keys.calendar_key("<tenant>@<interval>")),
         ("control", *keys.operation_key("<tenant>", "<operation id>")),
         ("control", *keys.TICKS_KEY),
         ("control", *keys.SHARDS_KEY),

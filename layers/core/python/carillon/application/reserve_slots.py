@@ -198,8 +198,14 @@ class ReserveSlots:
     def _reserve(
         self, name: str, pace: Pace, chains: Sequence[Sequence[int]], now_ms: int
     ) -> Sequence[tuple[int, ...]]:
+        """Slots in the calendar of that name and interval.
+
+        For a while after a change of a limit one dispatcher still knows the old one: in a calendar that they shared,
+        each would take what the other has taken for free.
+        """
         if not any(chains):
             return [()] * len(chains)
+        name = f"{name}@{pace.interval_us}"
         return self.ledger.reserve(name, pace, chains, now_ms, now_ms + self.look_ahead_ms)
 
 
