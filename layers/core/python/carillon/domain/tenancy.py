@@ -20,7 +20,11 @@ _KEY = re.compile(r"crl_(live|test)_([0-7][0-9A-HJKMNP-TV-Z]{25})_([0-9A-Za-z]{4
 TENANT_ID = re.compile(r"[a-z][a-z0-9-]{1,38}[a-z0-9]", re.ASCII)
 
 LOWEST_RATE_MILLI, HIGHEST_RATE_MILLI = 1, 10_000_000
+LOWEST_RATE, HIGHEST_RATE = Decimal("0.001"), Decimal(10_000)
 LARGEST_BURST = 100_000
+
+_RATE_BOUNDS = "the dispatch rate is from 0.001 to 10000 runs a second"
+_RATE_STEPS = "the dispatch rate has at most three decimals"
 
 HINT_CHARACTERS = 4
 
@@ -61,7 +65,7 @@ class DispatchLimit:
 
     def __post_init__(self) -> None:
         if not LOWEST_RATE_MILLI <= self.rate_milli <= HIGHEST_RATE_MILLI:
-            raise BadLimitError("the dispatch rate is from 0.001 to 10000 runs a second")
+            raise BadLimitError(_RATE_BOUNDS)
         if not 1 <= self.burst <= LARGEST_BURST:
             raise BadLimitError(f"the dispatch burst is from 1 to {LARGEST_BURST} runs")
 
@@ -77,8 +81,12 @@ class DispatchLimit:
         Raises:
             BadLimitError: outside the bounds, or between the steps.
         """
-        if not rate.is_finite() or rate * 1000 != (rate * 1000).to_integral_value():
-            raise BadLimitError("the dispatch rate has at most three decimals")
+        if not rate.is_finite():
+            raise BadLimitError(_RATE_STEPS)
+        if not LOWEST_RATE <= rate <= HIGHEST_RATE:  # before any arithmetic: 1E+999999 has none
+            raise BadLimitError(_RATE_BOUNDS)
+        if rate != round(rate, 3):
+            raise BadLimitError(_RATE_STEPS)
         return cls(int(rate * 1000), max(1, ceil(rate)) if burst is None else burst)
 
 
