@@ -21,7 +21,7 @@ class UploadDocument(Document):
 
     content_type: Annotated[
         str,
-        Rule(_content_type, {"pattern": f"^{CONTENT_TYPE.pattern}$", "maxLength": MOST_TYPE_CHARACTERS}),
+        Rule(_content_type, {"pattern": f"^{CONTENT_TYPE}$", "maxLength": MOST_TYPE_CHARACTERS}),
         told("a media type, with parameters if it has any, up to 255 characters. The receiver gets it as it stands"),
     ]
     size: Annotated[int, within(1, MOST_UPLOAD_BYTES), told("in bytes, 1 to 4,194,304 (4 MiB)")]
