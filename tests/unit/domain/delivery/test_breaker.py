@@ -111,6 +111,7 @@ JUDGED = {
     Failure.PROTOCOL_ERROR: True,
     Failure.RESPONSE_TOO_LARGE: False,
     Failure.TARGET_BLOCKED: None,
+    Failure.PAYLOAD_MISSING: None,
     Failure.CANCELLED: None,
 }
 OF_QUEUES = {failure for failure in Failure if failure.startswith("queue_")}

@@ -33,6 +33,7 @@ def test_b163_statuses(codes: list[int], verdict: Verdict, error: str | None) ->
 
 
 PERMANENT = {
+    Failure.PAYLOAD_MISSING,
     Failure.TARGET_BLOCKED,
     Failure.CANCELLED,
     Failure.QUEUE_ACCESS_DENIED,

@@ -40,7 +40,7 @@ _DOWN: Final = frozenset(
         Failure.PROTOCOL_ERROR,
     }
 )
-_UNTOLD: Final = frozenset({Failure.TARGET_BLOCKED, Failure.CANCELLED})
+_UNTOLD: Final = frozenset({Failure.TARGET_BLOCKED, Failure.PAYLOAD_MISSING, Failure.CANCELLED})
 _GATEWAY_ERRORS: Final = frozenset({502, 503, 504})
 
 
