@@ -5,10 +5,11 @@ from collections import Counter
 import pytest
 
 from carillon.adapters.memory.tenants import MemoryBreakers
+from carillon.adapters.remembering import RememberingBreakers
 from carillon.application.breakers import Breakers
 from carillon.application.edit_job import EditJob
 from carillon.domain import editing
-from carillon.domain.breaker import RAMP_MS, TARGET_UNAVAILABLE
+from carillon.domain.breaker import RAMP_MS, TARGET_UNAVAILABLE, BreakerRules, Park, Pass, first_opened
 from carillon.domain.job import HttpTarget
 from carillon.domain.outcomes import Failure
 from carillon.domain.retry import Jitter, RetryPolicy
@@ -167,3 +168,27 @@ def test_a_probe_whose_worker_dies_is_followed_by_another() -> None:
     world.run_until(probed.probe_until + 2 * MINUTE_MS)
     assert {run.state for job_id in ids for run in runs_of(world, job_id)} == {RunState.SUCCEEDED}
     assert min(run.attempts[-1].started_at for job_id in ids for run in runs_of(world, job_id)) >= probed.probe_until
+
+
+def test_of_two_processes_that_remember_it_open_one_probes() -> None:
+    """Both find that it may be probed, by what they remember: the write of the probe tells who does."""
+    world = World()
+    store, rules = MemoryBreakers(world.state), BreakerRules()
+    store.save(first_opened(TENANT, "dead.example.net:443", START_MS, rules))
+    processes = [
+        Breakers(RememberingBreakers(store, world.clock), world.meter, world.ids.unit, rules) for _ in range(2)
+    ]
+    world.clock.set(START_MS + rules.pause_ms(1) - 10)
+
+    def verdicts() -> list[type]:
+        """What each is told, a moment after the other."""
+        told = []
+        for each in processes:
+            now_ms = world.clock.now_ms()
+            told.append(type(each.admit(TENANT, DEAD.url, timeout_ms=1_000, due_ms=START_MS, now_ms=now_ms)))
+            world.clock.advance(1)
+        return told
+
+    assert verdicts() == [Park, Park]
+    world.clock.set(START_MS + rules.pause_ms(1))
+    assert verdicts() == [Pass, Park]

@@ -131,9 +131,10 @@ def test_retries_take_slots() -> None:
     assert all(after - before >= 2 * SECOND_MS for before, after in pairwise(starts))
 
 
-def test_runs_by_hand_take_slots() -> None:
-    """So do they: a person with a script is no exception."""
-    world = limited(look_ahead_ms=0)
+@pytest.mark.parametrize("look_ahead_ms", [0, MINUTE_MS])
+def test_runs_by_hand_take_slots(look_ahead_ms: int) -> None:
+    """So do they, beyond the look-ahead and within it: a person with a script is no exception."""
+    world = limited(look_ahead_ms=look_ahead_ms)
     job_id = world.create(Every(DAY_MS, START_MS + DAY_MS))
     trigger = TriggerRun(world.jobs, world.runs, world.ids, DAY_MS)
     for _ in range(5):
