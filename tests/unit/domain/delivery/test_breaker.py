@@ -112,6 +112,7 @@ JUDGED = {
     Failure.RESPONSE_TOO_LARGE: False,
     Failure.TARGET_BLOCKED: None,
     Failure.PAYLOAD_MISSING: None,
+    Failure.PAYLOAD_UNAVAILABLE: None,
     Failure.CANCELLED: None,
 }
 OF_QUEUES = {failure for failure in Failure if failure.startswith("queue_")}

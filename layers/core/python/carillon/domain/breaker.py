@@ -40,7 +40,9 @@ _DOWN: Final = frozenset(
         Failure.PROTOCOL_ERROR,
     }
 )
-_UNTOLD: Final = frozenset({Failure.TARGET_BLOCKED, Failure.PAYLOAD_MISSING, Failure.CANCELLED})
+_UNTOLD: Final = frozenset(
+    {Failure.TARGET_BLOCKED, Failure.PAYLOAD_MISSING, Failure.PAYLOAD_UNAVAILABLE, Failure.CANCELLED}
+)
 _GATEWAY_ERRORS: Final = frozenset({502, 503, 504})
 
 
