@@ -145,7 +145,7 @@ class Worker:
             *ports,
             ExecutionTiming(),
             self.world.destinations,
-            Breakers(MemoryBreakers(self.world.state), self.world.meter, self.world.ids.unit, NEVER_OPEN),
+            Breakers(MemoryBreakers(self.world.state), self.world.meter, self.world.ids, NEVER_OPEN),
             MemoryTargetQueues(self.world.clock),
             "https://api.example.net",
             lambda: self.world.payloads,

@@ -22,7 +22,7 @@ def test_what_is_stored_is_read_by_its_tenant_alone(stores: Stores) -> None:
     first, second, foreign = opened(), opened(target="other.example.com:8443"), opened("globex")
     for breaker in (first, second, foreign):
         assert stores.breakers.save(breaker)
-    moved = first.probed(NOW_MS + 10_000, 15_000)
+    moved = first.probed(NOW_MS + 10_000, 15_000, "p1")
     assert stores.breakers.save(moved)
     assert dict(stores.breakers.of("acme")) == {first.target: moved, second.target: second}
     assert dict(stores.breakers.of("globex")) == {foreign.target: foreign}
@@ -32,10 +32,10 @@ def test_what_is_stored_is_read_by_its_tenant_alone(stores: Stores) -> None:
 
 
 def test_of_two_who_move_the_same_one_loses(stores: Stores) -> None:
-    """So of many runs one is the probe. A repeat of the write that stands succeeds: its answer was lost."""
+    """So of many runs one is the probe, also of two in the same millisecond. A repeat after a lost answer succeeds."""
     seen = opened()
     assert stores.breakers.save(seen)
-    ours, theirs = seen.probed(NOW_MS + 10_000, 15_000), seen.probed(NOW_MS + 10_001, 15_000)
+    ours, theirs = (seen.probed(NOW_MS + 10_000, 15_000, each) for each in ("p1", "p2"))
     assert stores.breakers.save(ours)
     assert not stores.breakers.save(theirs)
     assert stores.breakers.save(ours)

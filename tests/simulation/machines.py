@@ -162,7 +162,7 @@ class Machines:
 
     def _breakers(self, clock: SkewedClock) -> Breakers:
         rules = BreakerRules(longest_wait_ms=LONGEST_WAIT_MS)
-        return Breakers(RememberingBreakers(self.ports.breakers, clock), self._meter, self._world.ids.unit, rules)
+        return Breakers(RememberingBreakers(self.ports.breakers, clock), self._meter, self._world.ids, rules)
 
     def ticker(self, clock: SkewedClock, groups: int) -> ExtendTicks:
         """The ticker."""

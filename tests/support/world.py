@@ -157,7 +157,7 @@ class World:
         self.caller = ScriptedCaller(self.clock)
         self.destinations = MemoryDestinations(self.state)
         rules = BreakerRules(failures=self.breaker_failures)
-        self.breakers = Breakers(MemoryBreakers(self.state), self.meter, self.ids.unit, rules)
+        self.breakers = Breakers(MemoryBreakers(self.state), self.meter, self.ids, rules)
         self.target_queues = MemoryTargetQueues(self.clock, of_stage(queues=[f"*={QUEUE_ARN}", f"*={QUEUE_ARN}.fifo"]))
         self.payloads = MemoryPayloads()
         self.secrets = MemorySigningSecrets(self.state)

@@ -149,7 +149,7 @@ class BrokenStore(MemoryBreakers):
 def test_where_breakers_cannot_be_read_calls_are_made() -> None:
     """They protect calls; they must not prevent them."""
     world, ids = a_failing_world(8)
-    world.breakers = Breakers(BrokenStore(world.state), world.meter, world.ids.unit, world.breakers.rules)
+    world.breakers = Breakers(BrokenStore(world.state), world.meter, world.ids, world.breakers.rules)
     world.run_until(START_MS + 15_000)
     assert len(world.caller.calls) == 16
     assert world.meter.counts["breakers_unread"] > 0
@@ -162,7 +162,7 @@ def test_a_probe_whose_worker_dies_is_followed_by_another() -> None:
     world.run_until(START_MS + 10_000)
     (breaker,) = world.state.breakers.values()
     assert world.state.breakers
-    probed = breaker.probed(breaker.retry_at, 15_000)
+    probed = breaker.probed(breaker.retry_at, 15_000, "p1")
     world.breakers.store.save(probed)
     world.caller.script = []
     world.run_until(probed.probe_until + 2 * MINUTE_MS)
@@ -175,9 +175,7 @@ def test_of_two_processes_that_remember_it_open_one_probes() -> None:
     world = World()
     store, rules = MemoryBreakers(world.state), BreakerRules()
     store.save(first_opened(TENANT, "dead.example.net:443", START_MS, rules))
-    processes = [
-        Breakers(RememberingBreakers(store, world.clock), world.meter, world.ids.unit, rules) for _ in range(2)
-    ]
+    processes = [Breakers(RememberingBreakers(store, world.clock), world.meter, world.ids, rules) for _ in range(2)]
     world.clock.set(START_MS + rules.pause_ms(1) - 10)
 
     def verdicts() -> list[type]:

@@ -213,6 +213,20 @@ def test_a_dispatcher_that_dies_with_slots_in_hand_loses_no_run(method: str, *, 
     assert {run.state for job_id in jobs for run in world.history(job_id)} == {RunState.SUCCEEDED}
 
 
+def test_a_claim_is_taken_over_although_its_next_slot_is_far_away() -> None:
+    """Its dispatcher died with a slot in hand. The next lies beyond the look-ahead; claimed jobs do not move there."""
+    world = World()
+    world.limits.set(TENANT, DispatchLimit(1, 1))  # one slot in 1,000 s
+    job_id = world.create(OneOff(START_MS + 1_000))
+    world.fault = Fault("jobs.claim_many", 1, after=True)
+    assert world.dispatch() is None
+    world.fault = None
+    world.clock.advance(45_000)
+    world.run_until(START_MS + 5 * MINUTE_MS)
+    (run,) = world.state.runs[job_id].values()
+    assert (run.state, len(world.caller.calls)) == (RunState.SUCCEEDED, 1)
+
+
 def test_where_nobody_gives_slots_the_tenant_waits_and_no_other() -> None:
     """A calendar that cannot be written holds up its own tenant only; when it can, all goes on."""
     world = limited()

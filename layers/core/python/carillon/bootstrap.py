@@ -206,7 +206,7 @@ def worker() -> Handler:
         breakers=Breakers(
             RememberingBreakers(DynamoBreakers(database), process.clock),
             process.meter,
-            process.ids.unit,
+            process.ids,
             BreakerRules(settings.breaker_failures, settings.breaker_pause_seconds * SECOND_MS),
         ),
         sender=SqsSender(process.clock, _policy(settings), process.client_for_sends),

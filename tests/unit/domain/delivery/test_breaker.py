@@ -52,7 +52,7 @@ def test_runs_wait_while_it_is_open(unit: float, spread_ms: int) -> None:
 def test_one_run_probes_after_the_pause() -> None:
     """While it does, the others wait for what it finds; a probe whose worker has died is given up."""
     assert admitted(OPEN, T + 10_000, 0.5) == Probe()
-    probed = OPEN.probed(T + 10_000, timeout_ms=15_000)
+    probed = OPEN.probed(T + 10_000, 15_000, "p1")
     until_ms = T + 25_000 + PROBE_MARGIN_MS
     assert admitted(probed, T + 10_001, 0.0) == Park(until_ms)
     assert admitted(probed, until_ms, 0.0) == Probe()
@@ -76,7 +76,7 @@ def test_after_a_day_a_run_is_given_up() -> None:
 
 def test_a_probe_that_fails_opens_it_for_longer() -> None:
     """And so on, until one is answered."""
-    again = OPEN.probed(T + 10_000, 15_000).opened(T + 12_000, RULES)
+    again = OPEN.probed(T + 10_000, 15_000, "p1").opened(T + 12_000, RULES)
     assert (again.level, again.retry_at, again.probe_until, again.rev) == (2, T + 32_000, 0, 3)
 
 

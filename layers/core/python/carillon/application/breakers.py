@@ -5,7 +5,6 @@ costs no write. What others have opened is known from a read that is remembered 
 """
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -23,7 +22,7 @@ from carillon.domain.breaker import (
     target_of,
 )
 from carillon.domain.outcomes import Outcome
-from carillon.ports.edges import Meter
+from carillon.ports.edges import Ids, Meter
 from carillon.ports.errors import UnavailableError, UnreadableItemError
 from carillon.ports.execution import BreakerStore
 
@@ -37,11 +36,11 @@ MOST_COUNTED = 4_096
 
 @dataclass(slots=True)
 class Breakers:
-    """All breakers, as one process knows them. `unit`: draws in [0, 1)."""
+    """All breakers, as one process knows them."""
 
     store: BreakerStore
     meter: Meter
-    unit: Callable[[], float]
+    ids: Ids
     rules: BreakerRules = field(default_factory=BreakerRules)
     _failures: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
@@ -59,13 +58,13 @@ class Breakers:
         breaker = self._breaker(tenant, target_of(url))
         if breaker is None:
             return Pass()
-        verdict = admit(breaker, due_ms=due_ms, now_ms=now_ms, unit=self.unit(), rules=self.rules)
+        verdict = admit(breaker, due_ms=due_ms, now_ms=now_ms, unit=self.ids.unit(), rules=self.rules)
         if not isinstance(verdict, Probe):
             return verdict
-        probed = breaker.probed(now_ms, timeout_ms)
+        probed = breaker.probed(now_ms, timeout_ms, self.ids.token())
         if self._save(probed):
             return Pass()
-        return park(probed, due_ms=due_ms, now_ms=now_ms, unit=self.unit(), rules=self.rules)
+        return park(probed, due_ms=due_ms, now_ms=now_ms, unit=self.ids.unit(), rules=self.rules)
 
     def learn(self, tenant: str, url: str, outcome: Outcome, now_ms: int) -> None:
         """What a call that has ended says of its target."""

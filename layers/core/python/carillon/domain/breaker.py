@@ -76,6 +76,7 @@ class Breaker:
         level: how often it has opened in a row.
         retry_at: from when on it may be probed.
         probe_until: until when a probe is under way, at the latest; 0: there is none.
+        probe_id: of that probe: two that say so at the same millisecond are not the same.
         closed_at: since when the target answers again; 0: it is open.
     """
 
@@ -85,11 +86,13 @@ class Breaker:
     level: int
     retry_at: int
     probe_until: int = 0
+    probe_id: str = ""
     closed_at: int = 0
 
-    def probed(self, now_ms: int, timeout_ms: int) -> "Breaker":
+    def probed(self, now_ms: int, timeout_ms: int, probe_id: str) -> "Breaker":
         """A run probes it, with a call that takes no longer than this."""
-        return replace(self, rev=self.rev + 1, probe_until=now_ms + timeout_ms + PROBE_MARGIN_MS)
+        until_ms = now_ms + timeout_ms + PROBE_MARGIN_MS
+        return replace(self, rev=self.rev + 1, probe_until=until_ms, probe_id=probe_id)
 
     def closed(self, now_ms: int) -> "Breaker":
         """The target has answered."""

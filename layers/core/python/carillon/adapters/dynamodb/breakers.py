@@ -44,6 +44,7 @@ def breaker_item(breaker: Breaker) -> Item:
         k.LEVEL: number(breaker.level),
         k.RETRY_AT: number(breaker.retry_at),
         k.PROBE_UNTIL: number(breaker.probe_until),
+        k.PROBE_ID: text(breaker.probe_id),
         k.CLOSED_AT: number(breaker.closed_at),
         k.EXPIRES_AT: number((max(breaker.retry_at, breaker.closed_at) + KEPT_MS) // SECOND_MS),
     }
@@ -58,5 +59,6 @@ def _breaker_of(tenant: str, item: Item) -> Breaker:
         level=fields.number(k.LEVEL),
         retry_at=fields.number(k.RETRY_AT),
         probe_until=fields.number(k.PROBE_UNTIL),
+        probe_id=fields.text(k.PROBE_ID),
         closed_at=fields.number(k.CLOSED_AT),
     )

@@ -78,6 +78,7 @@ DEAD_AT: Final = "dead_at"
 LEVEL: Final = "level"
 RETRY_AT: Final = "retry_at"
 PROBE_UNTIL: Final = "probe_until"
+PROBE_ID: Final = "probe_id"
 CLOSED_AT: Final = "closed_at"
 
 # of the control table
