@@ -61,7 +61,10 @@ NO_ENTRIES = "none"
 """What a variable says whose list is empty."""
 
 
-@dataclass(frozen=True, kw_only=True)
+# Parts of settings. Nobody makes one by itself, so methods for that are not made either: they cost each cold start.
+
+
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class StageSettings:
     """What every function knows."""
 
@@ -69,7 +72,7 @@ class StageSettings:
     """Name of the deployment (`local`, `dev`, `prod`, `small`, …); it stands in logs, metrics and API keys."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class JobsTableSettings:
     """For functions that read or write jobs and runs."""
 
@@ -77,7 +80,7 @@ class JobsTableSettings:
     """Name of the DynamoDB table of jobs, runs and the due index."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class ControlTableSettings:
     """For functions that read or write tenants, keys, secrets, names or leases."""
 
@@ -85,7 +88,7 @@ class ControlTableSettings:
     """Name of the DynamoDB table of tenants, API keys, signing secrets, names, leases and quarantined messages."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class PayloadsSettings:
     """For functions that take, read or remove uploaded payloads."""
 
@@ -93,7 +96,7 @@ class PayloadsSettings:
     """Name of the S3 bucket of uploads, and of the payloads that are jobs' own."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class ShardSettings:
     """For functions that place jobs on shards."""
 
@@ -101,7 +104,7 @@ class ShardSettings:
     """How many shards a new job is hashed onto (1 to 4096). May be raised at any time, never lowered."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class GroupSettings:
     """For functions that own or wake shard groups."""
 
@@ -109,7 +112,7 @@ class GroupSettings:
     """How many shard groups share the shards (1 to 256); each gets one tick a second and one dispatcher at a time."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class RetentionPeriodSettings:
     """For functions that end jobs or runs."""
 
@@ -117,7 +120,7 @@ class RetentionPeriodSettings:
     """Days that ended jobs and runs are kept before their TTL removes them (1 to 3650)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class WorkQueueSettings:
     """For functions that send to or handle the work queues."""
 
@@ -134,7 +137,7 @@ class WorkQueueSettings:
     """URL of the queue of runs whose call may take longer than 60 s, and of second tries after a lost worker."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class TargetSettings:
     """For functions that check target addresses."""
 
@@ -157,7 +160,7 @@ class TargetSettings:
     """The queues that targets may be, and of which tenants: `acme=<ARN>`, `team-*=<ARN>`, `*=<ARN>`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class SecretsSettings:
     """For functions that read or write signing secrets."""
 
@@ -168,7 +171,7 @@ class SecretsSettings:
     """Seconds that a tenant's signing secrets are kept in memory before they are read and decrypted anew (0 to 300)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class OperationQueueSettings:
     """For functions that ask for operations or carry them out."""
 
