@@ -4,31 +4,20 @@ import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from carillon.application.api_keys import CreateKey, KeyMaker, ListKeys, RevokeKey, RotateKey
 from carillon.application.authenticate import Authenticate
-from carillon.application.cancel_run import CancelRun
-from carillon.application.complete_run import CompleteRun, KeepAlive
 from carillon.application.create_job import CreateJob, ShardCount
-from carillon.application.destinations import EditDestinations
 from carillon.application.edit_job import EditJob
-from carillon.application.read_audit import ListAuditEvents
 from carillon.application.read_jobs import GetJob, ListJobs
 from carillon.application.read_runs import GetRun, ListRuns
-from carillon.application.redrive import ListDeadLetters, RedriveMany, RedriveRun
 from carillon.application.repeat_safely import RepeatSafely
-from carillon.application.run_records import RunRecords
-from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
 from carillon.application.trigger_run import TriggerRun
 from carillon.application.uploads import InviteUpload, KeepUpload
 from carillon.domain.targets import TargetPolicy
 from carillon.domain.tenancy import Principal
 from carillon.entrypoint import problems
-from carillon.entrypoint.completion_handlers import CompletionHandlers, completion_token
 from carillon.entrypoint.cursors import Cursors
-from carillon.entrypoint.dead_letter_handlers import DeadLetterHandlers
-from carillon.entrypoint.destination_handlers import DestinationHandlers
 from carillon.entrypoint.http_request import (
     MOST_BATCH_BYTES,
     Answer,
@@ -42,14 +31,12 @@ from carillon.entrypoint.http_request import (
 )
 from carillon.entrypoint.idempotency import Once, key_in
 from carillon.entrypoint.job_handlers import JobHandlers, preview_schedule
-from carillon.entrypoint.key_handlers import KeyHandlers
 from carillon.entrypoint.operation_handlers import OperationHandlers
 from carillon.entrypoint.payload_handlers import PayloadHandlers
 from carillon.entrypoint.problems import FieldError, Refusal, invalid
 from carillon.entrypoint.routing import Route, find_route, not_built
 from carillon.entrypoint.run_handlers import RunHandlers
 from carillon.entrypoint.service_handlers import describing, explain_problem, health
-from carillon.entrypoint.tenant_handlers import TenantHandlers
 from carillon.ports.dispatch import ShardLedger
 from carillon.ports.edges import Clock, Ids, Meter
 from carillon.ports.jobs import JobStore
@@ -58,10 +45,20 @@ from carillon.ports.payloads import Uploads
 from carillon.ports.runs import RunStore
 from carillon.ports.tenancy import ApiKeys, AuditTrail, DestinationStore, IdempotencyRecords, SigningSecrets
 
+if TYPE_CHECKING:
+    from carillon.entrypoint.completion_handlers import CompletionHandlers
+    from carillon.entrypoint.dead_letter_handlers import DeadLetterHandlers
+    from carillon.entrypoint.destination_handlers import DestinationHandlers
+    from carillon.entrypoint.key_handlers import KeyHandlers
+    from carillon.entrypoint.tenant_handlers import TenantHandlers
+
+# ruff: noqa: PLC0415 - what few requests need is loaded with the first of them
+
 logger = logging.getLogger("carillon")
 
 Api = Callable[[Event, object], dict[str, Any]]
 Handle = Callable[[Request], Answer]
+Handlers = TypeVar("Handlers")
 
 _BEARER = re.compile(r"bearer +([!-~]+)", re.ASCII | re.IGNORECASE)
 _CHALLENGE = 'Bearer realm="carillon"'
@@ -122,45 +119,94 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         policy,
         destinations,
     )
-    records = RunRecords(jobs, runs, clock, meter, retention_ms)
     routes = _routes(
         of_jobs,
         RunHandlers(GetRun(runs), ListRuns(jobs, runs), cursors),
-        _of_dead_letters(jobs, runs, retention_ms, cursors),
-        _of_tenants(secrets, trail, ids, cursors),
-        _of_keys(keys, ids),
-        DestinationHandlers(EditDestinations(destinations), policy),
-        of_completions=CompletionHandlers(CompleteRun(records, ids), KeepAlive(records)),
+        _later(lambda: _of_dead_letters(jobs, runs, retention_ms, cursors)),
+        _later(lambda: _of_tenants(secrets, trail, ids, cursors)),
+        _later(lambda: _of_keys(keys, ids)),
+        _later(lambda: _of_destinations(destinations, policy)),
+        of_completions=_later(lambda: _of_completions(jobs, runs, clock, meter, ids, retention_ms)),
         of_operations=OperationHandlers(operations, operation_queue, jobs, ids, cursors, retention_ms),
         of_payloads=PayloadHandlers(InviteUpload(uploads, ids)),
     )
     return _Front(routes, Authenticate(keys), Once(RepeatSafely(requests, ids)), clock)
 
 
-def _of_dead_letters(jobs: JobStore, runs: RunStore, retention_ms: int, cursors: Cursors) -> DeadLetterHandlers:
+def _later(make: Callable[[], Handlers]) -> Handlers:
+    """Handlers that are made, and loaded, with the first request to one of them."""
+    return cast("Handlers", _Later(make))
+
+
+class _Later:
+    """Stands for handlers until one is called."""
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._make = make
+        self._made: object | None = None
+
+    def __getattr__(self, name: str) -> Handle:
+        def handle(request: Request) -> Answer:
+            self._made = self._made or self._make()
+            answer: Answer = getattr(self._made, name)(request)
+            return answer
+
+        return handle
+
+
+def _of_dead_letters(jobs: JobStore, runs: RunStore, retention_ms: int, cursors: Cursors) -> "DeadLetterHandlers":
+    from carillon.application.cancel_run import CancelRun
+    from carillon.application.redrive import ListDeadLetters, RedriveMany, RedriveRun
+    from carillon.entrypoint.dead_letter_handlers import DeadLetterHandlers
+
     dead, redrive = ListDeadLetters(runs), RedriveRun(jobs, runs, retention_ms)
     return DeadLetterHandlers(CancelRun(jobs, runs, retention_ms), redrive, dead, RedriveMany(dead, redrive), cursors)
 
 
-def _of_tenants(secrets: SigningSecrets, trail: AuditTrail, ids: Ids, cursors: Cursors) -> TenantHandlers:
+def _of_completions(
+    jobs: JobStore, runs: RunStore, clock: Clock, meter: Meter, ids: Ids, retention_ms: int
+) -> "CompletionHandlers":
+    from carillon.application.complete_run import CompleteRun, KeepAlive
+    from carillon.application.run_records import RunRecords
+    from carillon.entrypoint.completion_handlers import CompletionHandlers
+
+    records = RunRecords(jobs, runs, clock, meter, retention_ms)
+    return CompletionHandlers(CompleteRun(records, ids), KeepAlive(records))
+
+
+def _of_tenants(secrets: SigningSecrets, trail: AuditTrail, ids: Ids, cursors: Cursors) -> "TenantHandlers":
+    from carillon.application.read_audit import ListAuditEvents
+    from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
+    from carillon.entrypoint.tenant_handlers import TenantHandlers
+
     rotate, reveal = RotateSecret(secrets, ids), RevealSecret(secrets, trail, ids)
     return TenantHandlers(ListSecrets(secrets), rotate, reveal, ListAuditEvents(trail), cursors)
 
 
-def _of_keys(keys: ApiKeys, ids: Ids) -> KeyHandlers:
+def _of_keys(keys: ApiKeys, ids: Ids) -> "KeyHandlers":
+    from carillon.application.api_keys import CreateKey, KeyMaker, ListKeys, RevokeKey, RotateKey
+    from carillon.entrypoint.key_handlers import KeyHandlers
+
     maker = KeyMaker(ids)
     return KeyHandlers(ListKeys(keys), CreateKey(keys, maker), RotateKey(keys, maker), RevokeKey(keys, maker))
+
+
+def _of_destinations(destinations: DestinationStore, policy: TargetPolicy) -> "DestinationHandlers":
+    from carillon.application.destinations import EditDestinations
+    from carillon.entrypoint.destination_handlers import DestinationHandlers
+
+    return DestinationHandlers(EditDestinations(destinations), policy)
 
 
 def _routes(  # noqa: PLR0913 - the handlers of each area
     of_jobs: JobHandlers,
     of_runs: RunHandlers,
-    of_dead: DeadLetterHandlers,
-    of_tenants: TenantHandlers,
-    of_keys: KeyHandlers,
-    of_destinations: DestinationHandlers,
+    of_dead: "DeadLetterHandlers",
+    of_tenants: "TenantHandlers",
+    of_keys: "KeyHandlers",
+    of_destinations: "DestinationHandlers",
     *,
-    of_completions: CompletionHandlers,
+    of_completions: "CompletionHandlers",
     of_operations: OperationHandlers,
     of_payloads: PayloadHandlers,
 ) -> tuple[Route[Handle], ...]:
@@ -243,7 +289,7 @@ class _Front:
     def _answer(self, request: Request) -> Answer:
         route, path_values = find_route(self.routes, request)
         check_size(request, route.most_bytes)
-        shows_token = route.takes_token and completion_token(request) is not None
+        shows_token = route.takes_token and _shows_token(request)
         principal = None if route.scope is None or shows_token else self._principal(request, route.scope)
         if route.handle is None:
             raise Refusal("not_supported", f"documented, but not built yet: {route.method} {route.template}")
@@ -262,6 +308,12 @@ class _Front:
         if not principal.may(scope):
             raise Refusal("missing_scope", f"the API key lacks the scope {scope}")
         return principal
+
+
+def _shows_token(request: Request) -> bool:
+    from carillon.entrypoint.completion_handlers import completion_token
+
+    return completion_token(request) is not None
 
 
 def _refuse(error: Exception, request_id: str, base: str) -> Answer:
