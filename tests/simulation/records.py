@@ -113,13 +113,21 @@ def _missing(story: Story, expected: dict[int, Phase], covered: dict[int, _Cover
         return
     live = [one for one in covered.values() if not (one.phase.is_skipped or one.is_limbo) and _was_planned(story, one)]
     surely = [one for one in live if one.run.state in SURELY_PLANNED or one.run.reason == "deadline"]
-    if len(surely) > most:
-        yield f"too many runs: {len(surely)} of at most {most}"
+    counted = [one for one in surely if not _was_given_back(story, one)]
+    if len(counted) > most:
+        yield f"too many runs: {len(counted)} of at most {most}"
     last_live = max((one.nominal for one in covered.values() if not one.phase.is_skipped), default=0)
     gaps = [nominal for nominal in missing if nominal < last_live or expected[nominal].is_skipped]
     yield from (f"missing: no record of {nominal}" for nominal in gaps[:5])
     if missing and len(live) < most:
         yield f"missing: only {len(live)} of {most} runs, and {len(missing)} occurrences without one, from {missing[0]}"
+
+
+def _was_given_back(story: Story, one: _Covered) -> bool:
+    """Whether an edit took an occurrence out, and its run off the count, while its worker, not knowing, began it."""
+    born = story.born.get(one.run.key.name, 0)
+    revoking = (EditKind.PAUSE, EditKind.CHANGE, EditKind.CANCEL)
+    return any(edit.kind in revoking and edit.seq > born and edit.at_ms < one.nominal for edit in story.edits)
 
 
 def _was_planned(story: Story, one: _Covered) -> bool:

@@ -301,3 +301,17 @@ def test_a_run_begun_before_a_cancel_may_be_cancelled() -> None:
     assert violations(history) == []
     story(history).born = {name: 51}
     assert "extra record" in kinds_of(violations(history))
+
+
+def test_a_run_that_was_given_back_while_it_began_may_exceed_the_limit() -> None:
+    """A pause took it off the count, and its worker had read the job before; the resume gave its time back."""
+    history = good()
+    limited(history, 3)
+    edited(history, EditKind.PAUSE, T + 35_000)
+    edited(history, EditKind.CATCH_UP, T + 39_000, seq=60)
+    name = RunKey.of(JOB, TIMES[3]).name
+    history.calls[3].read_seq = 49
+    story(history).born[name] = 49
+    assert violations(history) == []
+    story(history).born[name] = 51
+    assert "too many runs" in kinds_of(violations(history))
