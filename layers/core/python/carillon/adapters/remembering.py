@@ -1,14 +1,17 @@
 """Answers that may be a little old, remembered so that an idle tick need not ask again."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
 
 from carillon.domain.breaker import Breaker
-from carillon.domain.destinations import ANYWHERE, Destinations
+from carillon.domain.destinations import Destinations
 from carillon.domain.tenancy import DispatchLimit
 from carillon.ports.dispatch import ShardLedger
 from carillon.ports.edges import Clock
 from carillon.ports.execution import BreakerStore
 from carillon.ports.tenancy import DestinationStore, DispatchLimits
+
+Known = TypeVar("Known")
 
 
 class RememberingShardLedger:
@@ -63,61 +66,65 @@ class RememberingDispatchLimits:
         self._asked_at = -self._for_ms
 
 
-class RememberingDestinations:
-    """Destinations that are asked for again only every so often: a worker calls for many runs of a tenant in a row."""
+class _ByTenant(Generic[Known]):
+    """What was asked for of each tenant, and is asked for again only after so long."""
 
     MOST_KEPT = 1_024
 
-    def __init__(self, store: DestinationStore, clock: Clock, for_ms: int = 60_000) -> None:
-        self._store = store
+    def __init__(self, ask: Callable[[str], Known], clock: Clock, for_ms: int) -> None:
+        self._ask = ask
         self._clock = clock
         self._for_ms = for_ms
-        self._known: dict[str, tuple[Destinations, int]] = {}
+        self._known: dict[str, tuple[Known, int]] = {}
 
-    def of(self, tenant: str) -> Destinations:
-        """What the tenant had registered at most so long ago."""
+    def of(self, tenant: str) -> Known:
+        """The answer as it was at most so long ago."""
         now_ms = self._clock.now_ms()
-        known, read_at = self._known.get(tenant, (ANYWHERE, -self._for_ms))
-        if 0 <= now_ms - read_at < self._for_ms:
-            return known
-        found = self._store.of(tenant)
+        known = self._known.get(tenant)
+        if known is not None and 0 <= now_ms - known[1] < self._for_ms:
+            return known[0]
+        found = self._ask(tenant)
         if len(self._known) >= self.MOST_KEPT:
             self._known.clear()
         self._known[tenant] = (found, now_ms)
         return found
 
+    def forget(self, tenant: str) -> None:
+        """Ask again the next time."""
+        self._known.pop(tenant, None)
+
+
+class RememberingDestinations:
+    """Destinations that are asked for again only every so often: a worker calls for many runs of a tenant in a row."""
+
+    def __init__(self, store: DestinationStore, clock: Clock, for_ms: int = 60_000) -> None:
+        self._store = store
+        self._known = _ByTenant(store.of, clock, for_ms)
+
+    def of(self, tenant: str) -> Destinations:
+        """What the tenant had registered at most so long ago."""
+        return self._known.of(tenant)
+
     def save(self, tenant: str, destinations: Destinations) -> bool:
         """Store them, and ask again the next time."""
-        self._known.pop(tenant, None)
+        self._known.forget(tenant)
         return self._store.save(tenant, destinations)
 
 
 class RememberingBreakers:
     """Breakers that are asked for again only every other second: what others have opened is known as soon."""
 
-    MOST_KEPT = 1_024
-
     def __init__(self, store: BreakerStore, clock: Clock, for_ms: int = 2_000) -> None:
         self._store = store
-        self._clock = clock
-        self._for_ms = for_ms
-        self._known: dict[str, tuple[Mapping[str, Breaker], int]] = {}
+        self._known = _ByTenant(store.of, clock, for_ms)
 
     def of(self, tenant: str) -> Mapping[str, Breaker]:
         """A tenant's breakers as they were at most so long ago."""
-        now_ms = self._clock.now_ms()
-        known, read_at = self._known.get(tenant, ({}, -self._for_ms))
-        if 0 <= now_ms - read_at < self._for_ms:
-            return known
-        found = self._store.of(tenant)
-        if len(self._known) >= self.MOST_KEPT:
-            self._known.clear()
-        self._known[tenant] = (found, now_ms)
-        return found
+        return self._known.of(tenant)
 
     def save(self, breaker: Breaker) -> bool:
         """Store it, and ask again the next time."""
         try:
             return self._store.save(breaker)
         finally:
-            self._known.pop(breaker.tenant, None)
+            self._known.forget(breaker.tenant)
