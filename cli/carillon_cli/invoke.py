@@ -21,6 +21,7 @@ OUTPUT_KEYS = {
     "dead_letters": "DeadLettersFunction",
     "retention": "RetentionFunction",
     "operations": "OperationsFunction",
+    "deployments": "DeploymentsFunction",
 }
 LONGEST_RUN_SECONDS = 930
 
@@ -36,7 +37,8 @@ LONGEST_RUN_SECONDS = 930
 def invoke(place: Place, function: str, event: BinaryIO, values: tuple[str, ...], *, as_json: bool) -> None:
     """Run FUNCTION with the event in the file EVENT (- is stdin) and show its answer and the end of its log.
 
-    FUNCTION is one of api, ticker, dispatcher, worker, long_worker, dead_letters, retention, operations.
+    FUNCTION is one of api, ticker, dispatcher, worker, long_worker, dead_letters, retention, operations,
+    deployments.
 
     \b
     carillon invoke ticker events/ticker_minute.json --ready-file ready.json

@@ -54,7 +54,7 @@ class Alarms(Construct):
             self._not_empty(f"{work.name.capitalize()}DeadLetters", work.dead_letters, f"the {work.name} queue")
         self._not_empty("OperationsDeadLetters", queues.operations_dead_letters, "the queue of operations")
         self._not_empty("FailedRemovals", queues.failed_removals, "the retention function")
-        for function in functions.all:
+        for function in functions.at_work:
             self._errors(function)
         self._dispatch_lag(functions.dispatcher)
         self._group_overrun(functions.dispatcher)

@@ -1,11 +1,11 @@
-"""The eight functions: their settings, their rights and what feeds them."""
+"""The functions: their settings, their rights and what feeds them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from aws_cdk import Stack
+from aws_cdk import Aws, CustomResource, Duration, Stack
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as event_sources
 
@@ -15,6 +15,7 @@ from carillon.domain.queues import AllowedQueue
 from carillon.entrypoint.settings import (
     ApiSettings,
     DeadLettersSettings,
+    DeploymentsSettings,
     DispatcherSettings,
     Lane,
     OperationsSettings,
@@ -108,10 +109,17 @@ class Functions(FunctionFactory):
         self.dead_letters = self._dead_letters()
         self.retention = self._retention()
         self.operations = self._operations()
+        self.deployments = self._deployments()
+        self._ask_before_changing()
 
     @property
     def all(self) -> tuple[CarillonFunction, ...]:
-        """Every function, in the order of a job's way through them."""
+        """Every function."""
+        return (*self.at_work, self.deployments)
+
+    @property
+    def at_work(self) -> tuple[CarillonFunction, ...]:
+        """The functions that jobs depend on, in the order of a job's way through them."""
         return (
             self.api,
             self.ticker,
@@ -330,6 +338,36 @@ class Functions(FunctionFactory):
         function.allow((HOLD,), queue.queue_arn)
         function.consume("Operations", queue, batch_size=1, most=self.stage.concurrency.operations)
         return function
+
+    def _deployments(self) -> CarillonFunction:
+        function = self._make(
+            "Deployments",
+            Spec(
+                service="deployments",
+                folder="deployments",
+                description="Refuses a deployment that would lower the shard count",
+                settings=DeploymentsSettings(stage=self.stage.name, control_table=self._storage.control.table_name),
+                memory_mb=256,
+                timeout_seconds=30,
+            ),
+        )
+        function.allow((GET,), self._control)
+        function.allow(("cloudformation:DescribeStacks",), Aws.STACK_ID)
+        return function
+
+    def _ask_before_changing(self) -> None:
+        """Make each other function wait for the check: a deployment that is refused has changed none of them."""
+        check = CustomResource(
+            self,
+            "Shards",
+            resource_type="Custom::CarillonShards",
+            service_token=self.deployments.function.function_arn,
+            properties={"shards": self.stage.shards},
+            service_timeout=Duration.seconds(60),
+        )
+        check.node.add_dependency(self.deployments)
+        for function in self.at_work:
+            function.function.node.add_dependency(check)
 
     def _follow_removals(self, function: CarillonFunction) -> None:
         """Feed the TTL removals of the jobs table to a function; a record that keeps failing blocks nobody for long."""

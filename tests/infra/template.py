@@ -18,8 +18,12 @@ SERVICES = {
     "DeadLetters": "dead_letters",
     "Retention": "retention",
     "Operations": "operations",
+    "Deployments": "deployments",
 }
 """The functions by their name in the template, and the name that each gives itself."""
+
+AT_WORK = tuple(name for name in SERVICES if name != "Deployments")
+"""The functions that jobs depend on; the other one is asked by deployments."""
 
 WORK_QUEUES = ("High", "Normal", "Low", "Long")
 INVOCATIONS_OF_A_POLLER = 10

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.infra.template import SERVICES, WORK_QUEUES
+from tests.infra.template import AT_WORK, WORK_QUEUES
 
 if TYPE_CHECKING:
     from infra.stages import Stage
@@ -48,7 +48,7 @@ def test_given_up_messages(template: Template, name: str) -> None:
     assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", AT_WORK)
 def test_function_errors(template: Template, name: str) -> None:
     """Each function's errors are watched: none is expected, since failed callbacks are no errors."""
     alarm = alarm_on(template, "Errors", FunctionName=f"Functions/{name}/Function")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from carillon.entrypoint import settings
-from tests.infra.template import INVOCATIONS_OF_A_POLLER, SERVICES, WORK_QUEUES, Template, cap_of
+from tests.infra.template import AT_WORK, INVOCATIONS_OF_A_POLLER, SERVICES, WORK_QUEUES, Template, cap_of
 
 if TYPE_CHECKING:
     from infra.stages import Stage
@@ -22,6 +22,7 @@ SETTINGS: dict[str, type[settings.StageSettings]] = {
     "DeadLetters": settings.DeadLettersSettings,
     "Retention": settings.RetentionSettings,
     "Operations": settings.OperationsSettings,
+    "Deployments": settings.DeploymentsSettings,
 }
 LIBRARIES = {
     "PYTHONTZPATH",
@@ -223,3 +224,22 @@ def test_layers(template: Template) -> None:
     assert (core / "python" / "carillon" / "__init__.py").exists()
     assert not list(core.rglob("*.pyc"))
     assert (template.asset("Functions/Dependencies") / "python" / "package.py").exists()
+
+
+def test_a_deployment_asks_before_it_changes_what_jobs_depend_on(template: Template, stage: Stage) -> None:
+    """The check hears the new shard count whenever it changes, and all that jobs depend on waits for its answer."""
+    check = template.properties("Functions/Shards/Default")
+    assert check["shards"] == stage.shards
+    assert template.place(check["ServiceToken"]) == "Functions/Deployments/Function"
+    assert int(check["ServiceTimeout"]) > template.function("Deployments")["Timeout"]
+    assert waits_for(template, "Functions/Shards/Default") >= {
+        "Functions/Deployments/Function",
+        "Functions/Deployments/Role/DefaultPolicy",
+    }
+    for function in AT_WORK:
+        assert "Functions/Shards/Default" in waits_for(template, f"Functions/{function}/Function")
+
+
+def waits_for(template: Template, path: str) -> set[str]:
+    """The resources that have to be there before another is made."""
+    return {template.path(name) for name in template.whole(path)["DependsOn"]}

@@ -107,6 +107,10 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
         CONTROL: {"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem"},
         "Queues/Operations": HOLD,
     },
+    "Deployments": {
+        CONTROL: {"dynamodb:GetItem"},
+        "<AWS::StackId>": {"cloudformation:DescribeStacks"},
+    },
     "Retention": {
         JOBS: {"dynamodb:DeleteItem", "dynamodb:GetItem"},
         f"{JOBS}.StreamArn": {

@@ -128,6 +128,7 @@ def test_names_for_tools(template: Template) -> None:
         "DeadLettersFunction",
         "RetentionFunction",
         "OperationsFunction",
+        "DeploymentsFunction",
     }
 
 

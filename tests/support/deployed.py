@@ -52,7 +52,6 @@ def environment_of(
     stage = {"stage": "test", "groups": 1, "shards": 2, "retention_days": 7}
     dispatching = {"look_ahead_seconds": 60, "batched_updates": False, "catch_up_rate": 100}
     calling = {"lane": "short", "call_seconds_limit": 60, "side_by_side": 2, "api_url": "http://api.test"}
-    calling |= {"breaker_failures": 5, "breaker_pause_seconds": 30}
     targets = {"allow_loopback_targets": True, "target_ports": ("443",)} | dict.fromkeys(NO_ENTRIES, ())
     calling |= {"breaker_failures": 5, "breaker_pause_seconds": 10}
     values = {**queues, **dead, **tables, **stage, **dispatching, **calling, **targets, **changes}

@@ -67,6 +67,7 @@ EXAMPLES: list[StageSettings] = [
     ),
     settings.DeadLettersSettings(**TABLES, **DEAD_LETTERS, retention_days=30),
     settings.RetentionSettings(**TABLES, payloads_bucket="payloads"),
+    settings.DeploymentsSettings(stage="dev", control_table="control"),
     settings.OperationsSettings(**TABLES, retention_days=30, operations_queue_url="https://sqs.test/operations"),
 ]
 

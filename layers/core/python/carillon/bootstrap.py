@@ -19,6 +19,7 @@ from carillon.entrypoint.observability import EmbeddedMeter, Handler, observed
 from carillon.entrypoint.settings import (
     ApiSettings,
     DeadLettersSettings,
+    DeploymentsSettings,
     DispatcherSettings,
     OperationsSettings,
     RetentionSettings,
@@ -285,6 +286,20 @@ def retention() -> Handler:
     database = process.database(settings.jobs_table, settings.control_table)
     remove = RemoveExpired(DynamoJobStore(database), process.payloads(settings.payloads_bucket), process.meter)
     return observed(removal_handler(remove, process.meter), process.meter)
+
+
+def deployments() -> Handler:
+    """The function that a deployment asks whether it may go on."""
+    from carillon.adapters.cloudformation import CloudFormationStacks, answer_at
+    from carillon.adapters.dynamodb.control import DynamoShardLedger
+    from carillon.application.check_shards import CheckShards
+    from carillon.entrypoint.deployments import deployment_handler
+
+    settings = load(DeploymentsSettings, os.environ)
+    process = _Process("deployments")
+    check = CheckShards(DynamoShardLedger(process.database("", settings.control_table)))
+    stacks = CloudFormationStacks(lambda: process.client("cloudformation"))
+    return observed(deployment_handler(check, stacks, answer_at), process.meter)
 
 
 class _Process:

@@ -285,6 +285,11 @@ class RetentionSettings(PayloadsSettings, ControlTableSettings, JobsTableSetting
     """Settings of the retention function, which clears what belonged to a job that TTL removed."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class DeploymentsSettings(ControlTableSettings, StageSettings):
+    """Settings of the deployments function, which refuses a deployment that would lose shards."""
+
+
 T = TypeVar("T", bound=StageSettings)
 
 
