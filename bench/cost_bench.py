@@ -33,14 +33,14 @@ from carillon import bootstrap
 from carillon.adapters.dynamodb import keys
 from carillon.adapters.dynamodb.api_keys import DynamoApiKeys
 from carillon.adapters.dynamodb.control import DynamoShardLedger
-from carillon.adapters.dynamodb.slots import DynamoDispatchLimits
+from carillon.adapters.dynamodb.limits import DynamoTenantLimits
 from carillon.adapters.dynamodb.tenants import DynamoTenants
 from carillon.adapters.kms import KmsSigningSecrets
 from carillon.adapters.memory.edges import MemoryClock
 from carillon.adapters.system import SystemIds
 from carillon.application.create_tenant import CreateTenant
+from carillon.domain.limits import DispatchLimit, Limits
 from carillon.domain.messages import Tick
-from carillon.domain.tenancy import DispatchLimit
 from carillon_cli.dev.receiver import Answer, Call, Receiver
 from tests.contract.backends import Endpoint, a_session, local_aws
 from tests.support.api import event_of
@@ -120,7 +120,7 @@ class System:
         self._work = {name: urls[name] for name in WORK_QUEUES}
         database, kms = endpoint.database(), endpoint.client("kms")
         key_id = kms.create_key()["KeyMetadata"]["KeyId"]
-        self.limits = DynamoDispatchLimits(database)
+        self.limits = DynamoTenantLimits(database)
         secrets = KmsSigningSecrets(database, kms, key_id)
         create_tenant = CreateTenant(
             DynamoTenants(database), DynamoApiKeys(database), secrets, self.limits, SystemIds()
@@ -246,7 +246,7 @@ def skipped(system: System, receiver: Receiver) -> dict[str, float]:
 
 def deferred(system: System, receiver: Receiver) -> dict[str, float]:
     """An occurrence that its tenant's dispatch rate puts off: what that costs until it is due at its slot."""
-    system.limits.set("bench", DispatchLimit(rate_milli=10, burst=1))
+    system.limits.set("bench", Limits(dispatch=DispatchLimit(rate_milli=10, burst=1)))
     system.pass_time(LIMITS_KNOWN_MS)  # one slot in 100 s: of these jobs, the first alone has its own in the look-ahead
     system.create(receiver.url("/"), {"delay": "PT1M"})
     system.bill.take()

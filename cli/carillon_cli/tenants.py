@@ -3,20 +3,21 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from decimal import Decimal
+from typing import Any
 
 import click
 
 from carillon.application.create_tenant import BadTenantError, CreateTenant, TenantExistsError
 from carillon.application.limit_tenant import LimitTenant, TenantNotFoundError
 from carillon.domain.instants import format_instant
-from carillon.domain.tenancy import DispatchLimit, Tenant
+from carillon.domain.limits import NO_LIMITS, Limits
+from carillon.domain.tenancy import Tenant
 from carillon.ports.errors import UnavailableError
-from carillon.ports.tenancy import ApiKeys, DispatchLimits, SigningSecrets, Tenants
+from carillon.ports.tenancy import ApiKeys, SigningSecrets, TenantLimits, Tenants
 from carillon_cli.aws import AwsUnreachableError, Place, as_one_line, output, outputs_of, uses_stack
 from carillon_cli.config import json_option
 from carillon_cli.output import note, print_fields, print_json, print_table
-from carillon_cli.tenant_limits import limit_fields, limit_from, limit_options
+from carillon_cli.tenant_limits import changes_from, limit_fields, limit_options, no_limit_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ def create_tenant(
     endpoint_url: str | None,
     region: str | None,
     mode: str = "live",
-    limit: DispatchLimit | None = None,
+    limits: Limits = NO_LIMITS,
 ) -> CreatedTenant:
     """Create a tenant with a key and a signing secret in a deployed stack.
 
@@ -45,7 +46,7 @@ def create_tenant(
         endpoint_url: Where AWS is, or None for the usual place.
         region: Of the stack, or None for the configured one.
         mode: `live` or `test`, as it stands in the key.
-        limit: How fast its runs may start, if that is limited.
+        limits: What it may.
 
     Raises:
         click.ClickException: There is such a tenant, or AWS refused or did not answer.
@@ -55,7 +56,7 @@ def create_tenant(
         from carillon.adapters.system import SystemClock, SystemIds  # noqa: PLC0415 - with the other adapters
 
         create = CreateTenant(stores.tenants, stores.keys, stores.secrets, stores.limits, SystemIds())
-        new = create(name, mode, SystemClock().now_ms(), limit)
+        new = create(name, mode, SystemClock().now_ms(), limits)
     return CreatedTenant(new.tenant.id, new.key_text, new.signing_secret)
 
 
@@ -72,13 +73,11 @@ def tenants() -> None:
 @limit_options
 @uses_stack
 @json_option
-def create(
-    place: Place, name: str, mode: str, dispatch_rate: Decimal | None, dispatch_burst: int | None, *, as_json: bool
-) -> None:
+def create(place: Place, name: str, mode: str, *, as_json: bool, **options: Any) -> None:
     """Create the tenant NAME, and show its API key and signing secret: this once, they are stored nowhere in clear."""
-    limit, outputs = limit_from(dispatch_rate, dispatch_burst), outputs_of(place)
+    wanted, outputs = Limits(**changes_from(options)), outputs_of(place)
     created = create_tenant(
-        name, outputs=outputs, endpoint_url=place.endpoint_url, region=place.region, mode=mode, limit=limit
+        name, outputs=outputs, endpoint_url=place.endpoint_url, region=place.region, mode=mode, limits=wanted
     )
     url = outputs.get("ApiUrl")
     if as_json:
@@ -97,40 +96,29 @@ def list_tenants(place: Place, *, as_json: bool) -> None:
     with _as_one_line():
         found, limits = sorted(stores.tenants.list_all(), key=_age), stores.limits.all()
     rows = [
-        {"tenant": one.id, "created_at": format_instant(one.created_at), **limit_fields(limits.get(one.id))}
+        {"tenant": one.id, "created_at": format_instant(one.created_at), **limit_fields(limits.get(one.id, NO_LIMITS))}
         for one in found
     ]
     if as_json:
         print_json({"data": rows})
     else:
-        print_table(("TENANT", "CREATED", "RATE", "BURST"), [[_shown(cell) for cell in row.values()] for row in rows])
+        titles = ("TENANT", "CREATED", *(name.upper().replace("_", "-") for name in limit_fields(NO_LIMITS)))
+        print_table(titles, [[_shown(cell) for cell in row.values()] for row in rows])
 
 
 @tenants.command()
 @click.argument("name")
 @limit_options
-@click.option("--no-dispatch-rate", is_flag=True, help="Take the limit away.")
+@no_limit_options
 @uses_stack
 @json_option
-def limits(
-    place: Place,
-    name: str,
-    dispatch_rate: Decimal | None,
-    dispatch_burst: int | None,
-    *,
-    no_dispatch_rate: bool,
-    as_json: bool,
-) -> None:
-    """Show how fast runs of the tenant NAME may start, or change it; dispatchers know within a minute."""
-    limit = limit_from(dispatch_rate, dispatch_burst)
-    if limit is not None and no_dispatch_rate:
-        raise click.UsageError("give --dispatch-rate or --no-dispatch-rate, not both")
+def limits(place: Place, name: str, *, as_json: bool, **options: Any) -> None:
+    """Show the limits of the tenant NAME, or change them; the functions know within a minute."""
+    changes = changes_from(options)
     stores = _stores(place, outputs_of(place))
     limiting = LimitTenant(stores.tenants, stores.limits)
     with _as_one_line():
-        if limit is not None or no_dispatch_rate:
-            limiting(name, limit)
-        shown = {"tenant": name, **limit_fields(limiting.limit_of(name))}
+        shown = {"tenant": name, **limit_fields(limiting(name, changes))}
     if as_json:
         print_json(shown)
     else:
@@ -142,7 +130,7 @@ class _Stores:
     tenants: Tenants
     keys: ApiKeys
     secrets: SigningSecrets
-    limits: DispatchLimits
+    limits: TenantLimits
 
 
 def _shown(value: object) -> str:
@@ -154,7 +142,7 @@ def _stores(place: Place, outputs: Mapping[str, str]) -> _Stores:
     from carillon.adapters.aws import new_client  # noqa: PLC0415 - botocore is slow to import
     from carillon.adapters.dynamodb.api_keys import DynamoApiKeys  # noqa: PLC0415 - same
     from carillon.adapters.dynamodb.database import Database  # noqa: PLC0415 - same
-    from carillon.adapters.dynamodb.slots import DynamoDispatchLimits  # noqa: PLC0415 - same
+    from carillon.adapters.dynamodb.limits import DynamoTenantLimits  # noqa: PLC0415 - same
     from carillon.adapters.dynamodb.tenants import DynamoTenants  # noqa: PLC0415 - same
     from carillon.adapters.kms import KmsSigningSecrets  # noqa: PLC0415 - same
 
@@ -169,7 +157,7 @@ def _stores(place: Place, outputs: Mapping[str, str]) -> _Stores:
         DynamoTenants(database),
         DynamoApiKeys(database),
         KmsSigningSecrets(database, kms, key_id),
-        DynamoDispatchLimits(database),
+        DynamoTenantLimits(database),
     )
 
 

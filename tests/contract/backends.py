@@ -30,22 +30,24 @@ from carillon.adapters.dynamodb.destinations import DynamoDestinations
 from carillon.adapters.dynamodb.due import DynamoDueIndex
 from carillon.adapters.dynamodb.fenced import Transport
 from carillon.adapters.dynamodb.jobs import DynamoJobStore
+from carillon.adapters.dynamodb.limits import DynamoTenantLimits
 from carillon.adapters.dynamodb.operations import DynamoOperations
 from carillon.adapters.dynamodb.requests import DynamoIdempotencyRecords
 from carillon.adapters.dynamodb.runs import DynamoRunStore
-from carillon.adapters.dynamodb.slots import DynamoDispatchLimits, DynamoSlotLedger
+from carillon.adapters.dynamodb.slots import DynamoSlotLedger
 from carillon.adapters.dynamodb.tenants import DynamoQuarantine, DynamoTenants
 from carillon.adapters.kms import KmsSigningSecrets
 from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedger, MemoryTickLedger
 from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.edges import MemoryClock
 from carillon.adapters.memory.jobs import MemoryJobStore
+from carillon.adapters.memory.limits import MemoryTenantLimits
 from carillon.adapters.memory.operations import MemoryOperations
 from carillon.adapters.memory.payloads import MemoryPayloads
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
 from carillon.adapters.memory.requests import MemoryIdempotencyRecords
 from carillon.adapters.memory.runs import MemoryRunStore
-from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
+from carillon.adapters.memory.slots import MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
 from carillon.adapters.memory.target_queues import MemoryTargetQueues
 from carillon.adapters.memory.tenants import (
@@ -76,9 +78,9 @@ from carillon.ports.tenancy import (
     ApiKeys,
     AuditTrail,
     DestinationStore,
-    DispatchLimits,
     IdempotencyRecords,
     SigningSecrets,
+    TenantLimits,
     Tenants,
 )
 
@@ -106,7 +108,7 @@ class Stores:
     destinations: DestinationStore
     breakers: BreakerStore
     requests: IdempotencyRecords
-    limits: DispatchLimits
+    limits: TenantLimits
     slots: SlotLedger
     operations: OperationStore
     state: MemoryState | None = None
@@ -181,7 +183,7 @@ def memory_stores() -> Stores:
         destinations=MemoryDestinations(state),
         breakers=MemoryBreakers(state),
         requests=MemoryIdempotencyRecords(state),
-        limits=MemoryDispatchLimits(state),
+        limits=MemoryTenantLimits(state),
         slots=MemorySlotLedger(state),
         operations=MemoryOperations(state),
         state=state,
@@ -251,7 +253,7 @@ class Endpoint:
             destinations=DynamoDestinations(database),
             breakers=DynamoBreakers(database),
             requests=DynamoIdempotencyRecords(database),
-            limits=DynamoDispatchLimits(database),
+            limits=DynamoTenantLimits(database),
             slots=DynamoSlotLedger(database),
             operations=DynamoOperations(database),
             database=database,

@@ -9,8 +9,8 @@ import pytest
 
 from carillon.adapters.dynamodb import keys
 from carillon.adapters.dynamodb.slots import DynamoSlotLedger
+from carillon.domain.limits import NO_LIMITS, DispatchLimit, Limits
 from carillon.domain.slots import Pace
-from carillon.domain.tenancy import DispatchLimit
 from carillon.ports.dispatch import SlotLedger
 from carillon.ports.jobs import JobDeferral
 from contract.backends import Stores
@@ -76,20 +76,21 @@ def test_a_damaged_calendar_begins_anew(stores: Stores, damage: dict[str, Any]) 
 def test_limits_are_read_as_they_were_set(stores: Stores) -> None:
     """A tenant has one limit or none; setting it again replaces it, and taking one away twice is no error."""
     assert stores.limits.all() == {}
-    stores.limits.set("acme", DispatchLimit(500, 1))
-    stores.limits.set("umbrella", DispatchLimit(10_000, 20))
-    stores.limits.set("acme", DispatchLimit(2_500, 3))
-    assert stores.limits.all() == {"acme": DispatchLimit(2_500, 3), "umbrella": DispatchLimit(10_000, 20)}
-    stores.limits.set("umbrella", None)
-    stores.limits.set("umbrella", None)
-    assert stores.limits.all() == {"acme": DispatchLimit(2_500, 3)}
+    stores.limits.set("acme", Limits(dispatch=DispatchLimit(500, 1)))
+    stores.limits.set("umbrella", Limits(dispatch=DispatchLimit(10_000, 20)))
+    stores.limits.set("acme", Limits(dispatch=DispatchLimit(2_500, 3)))
+    both = {"acme": Limits(dispatch=DispatchLimit(2_500, 3)), "umbrella": Limits(dispatch=DispatchLimit(10_000, 20))}
+    assert stores.limits.all() == both
+    stores.limits.set("umbrella", NO_LIMITS)
+    stores.limits.set("umbrella", NO_LIMITS)
+    assert stores.limits.all() == {"acme": Limits(dispatch=DispatchLimit(2_500, 3))}
 
 
 def test_a_damaged_limit_harms_no_other(stores: Stores) -> None:
     """It is left out."""
     if stores.database is None:
         pytest.skip("memory is not damaged")
-    stores.limits.set("acme", DispatchLimit(500, 1))
+    stores.limits.set("acme", Limits(dispatch=DispatchLimit(500, 1)))
     pk, sk = keys.limit_key("umbrella")
     item = {
         "pk": {"S": pk},
@@ -99,7 +100,7 @@ def test_a_damaged_limit_harms_no_other(stores: Stores) -> None:
         "rate_milli": {"N": "1"},
     }
     stores.database.client.put_item(TableName=stores.database.control, Item=item)
-    assert stores.limits.all() == {"acme": DispatchLimit(500, 1)}
+    assert stores.limits.all() == {"acme": Limits(dispatch=DispatchLimit(500, 1))}
 
 
 # ----------------------------------------------------------------------------------------------------------- deferrals

@@ -4,10 +4,10 @@ from dataclasses import replace
 from random import Random
 
 from carillon.domain.job import MisfirePolicy, PlanningRules, Priority
+from carillon.domain.limits import DispatchLimit
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import CronSchedule, Every, OneOff
 from carillon.domain.slots import Pace
-from carillon.domain.tenancy import DispatchLimit
 
 from .actors import LIMITED
 from .plan import MINUTE_MS, SECOND_MS, AskKind, AskPlan, JobPlan, Plan, TargetPlan, ZoneChange, draws

@@ -7,9 +7,9 @@ from hashlib import sha256
 from typing import Any
 
 from carillon.domain.job import JobState, PlanningRules
+from carillon.domain.limits import DispatchLimit
 from carillon.domain.run import Run
 from carillon.domain.schedule import Schedule
-from carillon.domain.tenancy import DispatchLimit
 
 
 class EditKind(StrEnum):

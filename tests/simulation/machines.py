@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedger, MemoryTickLedger
 from carillon.adapters.memory.due import MemoryDueIndex
+from carillon.adapters.memory.limits import MemoryTenantLimits
 from carillon.adapters.memory.payloads import MemoryPayloads
 from carillon.adapters.memory.queues import MemoryTickQueue
 from carillon.adapters.memory.runs import MemoryRunStore
-from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
+from carillon.adapters.memory.slots import MemorySlotLedger
 from carillon.adapters.memory.target_queues import MemoryTargetQueues
 from carillon.adapters.memory.tenants import MemoryBreakers, MemoryDestinations, MemoryQuarantine, MemorySigningSecrets
 from carillon.adapters.remembering import RememberingBreakers
@@ -24,6 +25,7 @@ from carillon.application.extend_ticks import ExtendTicks
 from carillon.application.reserve_slots import ReserveSlots
 from carillon.application.run_records import RunRecords
 from carillon.domain.breaker import BreakerRules
+from carillon.domain.limits import Limits
 from carillon.entrypoint.ticks import tick_handler
 from carillon.ports.errors import UnavailableError
 
@@ -106,8 +108,8 @@ class Machines:
         secrets = MemorySigningSecrets(state)
         for tenant in (TENANT, LIMITED):
             secrets.add(tenant, "sec_1", SECRET, plan.start_ms)
-        limits = MemoryDispatchLimits(state)
-        limits.set(LIMITED, plan.limit)
+        limits = MemoryTenantLimits(state)
+        limits.set(LIMITED, Limits(dispatch=plan.limit))
         self.ports = SimpleNamespace(
             index=gate.index(MemoryDueIndex(state, lag_ms=plan.lag_ms, page_size=plan.page_size)),
             jobs=gate.port("jobs", world.jobs, JOB_METHODS),

@@ -5,10 +5,10 @@ from enum import StrEnum
 from random import Random
 
 from carillon.domain.job import PlanningRules, Priority
+from carillon.domain.limits import DispatchLimit
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import CronSchedule, Schedule
 from carillon.domain.slots import Pace
-from carillon.domain.tenancy import DispatchLimit
 
 from .history import EditKind
 

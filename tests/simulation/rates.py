@@ -6,7 +6,7 @@ may have been sent; a worker that wakes up late starts what had its slot long ag
 
 from collections.abc import Iterator, Sequence
 
-from carillon.domain.tenancy import DispatchLimit
+from carillon.domain.limits import DispatchLimit
 
 from .history import History
 

@@ -13,10 +13,11 @@ from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedge
 from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.edges import MemoryClock, RecordingMeter, SequentialIds
 from carillon.adapters.memory.jobs import MemoryJobStore
+from carillon.adapters.memory.limits import MemoryTenantLimits
 from carillon.adapters.memory.payloads import MemoryPayloads
 from carillon.adapters.memory.queues import MemoryDelivery, MemoryWorkQueues
 from carillon.adapters.memory.runs import MemoryRunStore
-from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
+from carillon.adapters.memory.slots import MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
 from carillon.adapters.memory.target_queues import MemoryTargetQueues
 from carillon.adapters.memory.tenants import MemoryBreakers, MemoryDestinations, MemoryQuarantine, MemorySigningSecrets
@@ -151,7 +152,7 @@ class World:
         self.jobs = MemoryJobStore(self.state)
         self.runs = MemoryRunStore(self.state)
         self.slots = MemorySlotLedger(self.state)
-        self.limits = MemoryDispatchLimits(self.state)
+        self.limits = MemoryTenantLimits(self.state)
         self.queues = MemoryWorkQueues(self.clock)
         self.leases = MemoryGroupLeases(self.state)
         self.caller = ScriptedCaller(self.clock)

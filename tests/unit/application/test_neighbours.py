@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from carillon.domain.job import PlanningRules, Priority
+from carillon.domain.limits import DispatchLimit, Limits
 from carillon.domain.planning import DueEntry
 from carillon.domain.run import RunState
 from carillon.domain.schedule import Every, OneOff
 from carillon.domain.slots import Pace
-from carillon.domain.tenancy import DispatchLimit
 from tests.support.world import NEIGHBOUR, START_MS, TENANT, World
 
 SECOND_MS, MINUTE_MS, HOUR_MS = 1_000, 60_000, 3_600_000
@@ -48,7 +48,7 @@ class Costs:
 def a_minute_of_the_neighbour(backlog: int) -> Costs:
     """Dispatch a minute in which the neighbour has a run each second, beside a tenant that has so many waiting."""
     world = World()
-    world.limits.set(TENANT, DispatchLimit(1, 1))  # so slow that none of its slots comes within the test
+    world.limits.set(TENANT, Limits(dispatch=DispatchLimit(1, 1)))  # none of its slots comes within the test
     for _ in range(backlog):
         world.create(OneOff(START_MS))
     world.dispatch()
@@ -75,7 +75,7 @@ def test_entries_that_wait_for_their_slots_cost_the_neighbours_nothing() -> None
 def test_the_spike_of_one_tenant_delays_no_other() -> None:
     """While thousands of one tenant fall due and get their slots, the neighbours' runs start when they are due."""
     world = World()
-    world.limits.set(TENANT, DispatchLimit(5_000, 5))
+    world.limits.set(TENANT, Limits(dispatch=DispatchLimit(5_000, 5)))
     for _ in range(BACKLOG):
         world.create(OneOff(START_MS + 30 * SECOND_MS))
     others = [world.create(OneOff(START_MS + at * SECOND_MS), tenant=NEIGHBOUR) for at in range(90)]
@@ -123,7 +123,7 @@ def test_a_recovery_is_spread_within_a_job_too() -> None:
 def test_under_a_rate_the_late_get_half_of_it() -> None:
     """What is due now finds a free slot behind a backlog of its own tenant."""
     world = World(catch_up=TEN_A_SECOND)
-    world.limits.set(TENANT, DispatchLimit(1_000, 1))
+    world.limits.set(TENANT, Limits(dispatch=DispatchLimit(1_000, 1)))
     for _ in range(200):
         world.create(OneOff(START_MS))
     world.clock.advance(HOUR_MS)
@@ -141,7 +141,7 @@ def test_under_a_rate_the_late_get_half_of_it() -> None:
 def test_of_what_is_due_together_high_priority_gets_its_slot_first() -> None:
     """Bulk of one's own does not stand before what is urgent in the same look."""
     world = World()
-    world.limits.set(TENANT, DispatchLimit(1_000, 1))
+    world.limits.set(TENANT, Limits(dispatch=DispatchLimit(1_000, 1)))
     low = [world.create(OneOff(START_MS), priority=Priority.LOW) for _ in range(20)]
     high = world.create(OneOff(START_MS), priority=Priority.HIGH)
     world.run_until(START_MS + 30 * SECOND_MS)

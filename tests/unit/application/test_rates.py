@@ -10,11 +10,11 @@ from carillon.application.edit_job import Edit, EditJob
 from carillon.application.trigger_run import TriggerRun
 from carillon.domain.editing import Edited, cancel, change, pause
 from carillon.domain.job import Definition, JobState, MisfirePolicy, PlanningRules
+from carillon.domain.limits import NO_LIMITS, DispatchLimit, Limits
 from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import RunState
 from carillon.domain.schedule import Every, OneOff, encode
 from carillon.domain.settling import Moment
-from carillon.domain.tenancy import DispatchLimit
 from carillon.ports.errors import UnavailableError
 from tests.support.world import DAY_MS, START_MS, TENANT, Fault, World, status
 
@@ -26,7 +26,7 @@ SKIP = PlanningRules(misfire=MisfirePolicy.SKIP, misfire_grace_ms=SECOND_MS)
 def limited(limit: DispatchLimit = ONE_A_SECOND, **world: int) -> World:
     """A world in which the tenant has a limit."""
     made = World(**world)  # type: ignore[arg-type]  # numbers only
-    made.limits.set(TENANT, limit)
+    made.limits.set(TENANT, Limits(dispatch=limit))
     return made
 
 
@@ -70,7 +70,7 @@ def test_dispatchers_that_know_different_limits_do_not_forget_each_others_slots(
         for group, limit in enumerate((ONE_A_SECOND, DispatchLimit(2_000, 1))):
             for _ in range(5):
                 world.create(OneOff(world.clock.now_ms()), shard=group)
-            world.limits.set(TENANT, limit)
+            world.limits.set(TENANT, Limits(dispatch=limit))
             world.dispatcher()(group)
         world.work()
         world.clock.advance(SECOND_MS)
@@ -216,7 +216,7 @@ def test_a_dispatcher_that_dies_with_slots_in_hand_loses_no_run(method: str, *, 
 def test_a_claim_is_taken_over_although_its_next_slot_is_far_away() -> None:
     """Its dispatcher died with a slot in hand. The next lies beyond the look-ahead; claimed jobs do not move there."""
     world = World()
-    world.limits.set(TENANT, DispatchLimit(1, 1))  # one slot in 1,000 s
+    world.limits.set(TENANT, Limits(dispatch=DispatchLimit(1, 1)))  # one slot in 1,000 s
     job_id = world.create(OneOff(START_MS + 1_000))
     world.fault = Fault("jobs.claim_many", 1, after=True)
     assert world.dispatch() is None
@@ -252,7 +252,7 @@ def test_a_changed_limit_counts_for_what_has_no_slot_yet() -> None:
     world = limited()
     jobs_at(world, 70, 0)
     world.dispatch()
-    world.limits.set(TENANT, None)
+    world.limits.set(TENANT, NO_LIMITS)
     jobs_at(world, 30, SECOND_MS)
     world.run_until(START_MS + 2 * MINUTE_MS)
     assert starts_of(world).count(SECOND_MS) >= 30

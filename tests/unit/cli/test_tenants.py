@@ -11,8 +11,10 @@ from click.testing import CliRunner, Result
 from moto import mock_aws
 
 from carillon.adapters.dynamodb.keys import control_table
+from carillon.domain.limits import NO_LIMITS
 from carillon.domain.tenancy import key_id_in
 from carillon_cli.main import main
+from carillon_cli.tenant_limits import limit_fields
 from carillon_cli.tenants import create_tenant
 
 REGION = "eu-west-1"
@@ -73,6 +75,9 @@ def test_tenants_are_listed(outputs: dict[str, str]) -> None:
     assert carillon("tenants", "list", "--stage", "dev").stdout.splitlines()[1].startswith("acme")
 
 
+NONE = dict.fromkeys(limit_fields(NO_LIMITS))
+
+
 def limits_shown(*arguments: str) -> dict[str, Any]:
     """What the command says of a tenant's limit."""
     result = carillon("tenants", "limits", *arguments, "--stage", "dev", "--json")
@@ -85,24 +90,28 @@ def test_a_tenant_may_be_created_with_a_limit(outputs: dict[str, str]) -> None:
     """The rate is kept with its tenant; a second's worth may start at once unless it is said."""
     del outputs
     assert carillon("tenants", "create", "acme", "--dispatch-rate", "2.5", "--stage", "dev").exit_code == 0
-    assert limits_shown("acme") == {"tenant": "acme", "dispatch_rate": 2.5, "dispatch_burst": 3}
+    assert limits_shown("acme") == {"tenant": "acme", **NONE, "dispatch_rate": 2.5, "dispatch_burst": 3}
 
 
 def test_a_limit_is_set_changed_and_taken_away(outputs: dict[str, str]) -> None:
     """Each change shows what holds then; others' limits stay; the list has them all."""
     for name in ("acme", "globex"):
         create_tenant(name, outputs=outputs, endpoint_url=None, region=REGION)
-    none = {"dispatch_rate": None, "dispatch_burst": None}
-    assert limits_shown("acme") == {"tenant": "acme", **none}
+    assert limits_shown("acme") == {"tenant": "acme", **NONE}
     assert limits_shown("globex", "--dispatch-rate", "0.001")["dispatch_rate"] == 0.001
-    changed = {"tenant": "acme", "dispatch_rate": 100, "dispatch_burst": 500}
+    changed = {"tenant": "acme", **NONE, "dispatch_rate": 100, "dispatch_burst": 500}
     assert limits_shown("acme", "--dispatch-rate", "100", "--dispatch-burst", "500") == changed
     assert limits_shown("acme") == changed
     table = carillon("tenants", "list", "--stage", "dev").stdout.splitlines()
-    assert [line.split()[2:] for line in table] == [["RATE", "BURST"], ["100", "500"], ["0.001", "1"]]
-    assert limits_shown("acme", "--no-dispatch-rate") == {"tenant": "acme", **none}
+    assert [line.split()[-2:] for line in table] == [
+        ["DISPATCH-RATE", "DISPATCH-BURST"],
+        ["100", "500"],
+        ["0.001", "1"],
+    ]
+    assert limits_shown("acme", "--no-dispatch-rate") == {"tenant": "acme", **NONE}
     assert carillon("tenants", "limits", "globex", "--stage", "dev").stdout.split() == [
         *("tenant", "globex"),
+        *(word for name in NONE if not name.startswith("dispatch") for word in (name, "none")),
         *("dispatch_rate", "0.001"),
         *("dispatch_burst", "1"),
     ]

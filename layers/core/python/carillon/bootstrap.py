@@ -111,9 +111,10 @@ def dispatcher() -> Handler:
     from carillon.adapters.dynamodb.due import DynamoDueIndex
     from carillon.adapters.dynamodb.fenced import BatchedUpdates, SingleUpdates
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.adapters.dynamodb.limits import DynamoTenantLimits
     from carillon.adapters.dynamodb.runs import DynamoRunStore
-    from carillon.adapters.dynamodb.slots import DynamoDispatchLimits, DynamoSlotLedger
-    from carillon.adapters.remembering import RememberingDispatchLimits, RememberingShardLedger
+    from carillon.adapters.dynamodb.slots import DynamoSlotLedger
+    from carillon.adapters.remembering import RememberingShardLedger, RememberingTenantLimits
     from carillon.adapters.sqs.routing import QueueName
     from carillon.adapters.sqs.work import SqsWorkQueues
     from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchRules
@@ -144,7 +145,7 @@ def dispatcher() -> Handler:
             runs=DynamoRunStore(database),
             queues=SqsWorkQueues(sqs, urls),
             reserve=ReserveSlots(
-                limits=RememberingDispatchLimits(DynamoDispatchLimits(database), process.clock),
+                limits=RememberingTenantLimits(DynamoTenantLimits(database), process.clock),
                 ledger=DynamoSlotLedger(database),
                 meter=process.meter,
                 look_ahead_ms=rules.look_ahead_ms,

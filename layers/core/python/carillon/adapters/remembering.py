@@ -5,11 +5,11 @@ from typing import Generic, TypeVar
 
 from carillon.domain.breaker import Breaker
 from carillon.domain.destinations import Destinations
-from carillon.domain.tenancy import DispatchLimit
+from carillon.domain.limits import Limits
 from carillon.ports.dispatch import ShardLedger
 from carillon.ports.edges import Clock
 from carillon.ports.execution import BreakerStore
-from carillon.ports.tenancy import DestinationStore, DispatchLimits
+from carillon.ports.tenancy import DestinationStore, TenantLimits
 
 Known = TypeVar("Known")
 
@@ -42,17 +42,21 @@ class RememberingShardLedger:
         return self._known
 
 
-class RememberingDispatchLimits:
-    """Dispatch limits that are asked for again only every so often, and only when something is dispatched."""
+class RememberingTenantLimits:
+    """Limits that are asked for again only every so often, and only when somebody wants to know.
 
-    def __init__(self, limits: DispatchLimits, clock: Clock, for_ms: int = 30_000) -> None:
+    Who asks for those of a tenant asks for that tenant alone: it has no need of all.
+    """
+
+    def __init__(self, limits: TenantLimits, clock: Clock, for_ms: int = 30_000) -> None:
         self._limits = limits
         self._clock = clock
         self._for_ms = for_ms
-        self._known: Mapping[str, DispatchLimit] = {}
+        self._known: Mapping[str, Limits] = {}
         self._asked_at = -for_ms
+        self._by_tenant = _ByTenant(limits.of, clock, for_ms)
 
-    def all(self) -> Mapping[str, DispatchLimit]:
+    def all(self) -> Mapping[str, Limits]:
         """The limits as they were at most so long ago."""
         now_ms = self._clock.now_ms()
         if not 0 <= now_ms - self._asked_at < self._for_ms:
@@ -60,10 +64,15 @@ class RememberingDispatchLimits:
             self._known = self._limits.all()
         return self._known
 
-    def set(self, tenant: str, limit: DispatchLimit | None) -> None:
-        """Give a tenant a limit in place of the one it has, or none."""
-        self._limits.set(tenant, limit)
+    def of(self, tenant: str) -> Limits:
+        """The limits of a tenant as they were at most so long ago."""
+        return self._by_tenant.of(tenant)
+
+    def set(self, tenant: str, limits: Limits) -> None:
+        """Give a tenant limits in place of those it has."""
+        self._limits.set(tenant, limits)
         self._asked_at = -self._for_ms
+        self._by_tenant.forget(tenant)
 
 
 class _ByTenant(Generic[Known]):

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from carillon.application.naming import new_ulid
+from carillon.domain.limits import NO_LIMITS, Limits
 from carillon.domain.signing import new_secret
-from carillon.domain.tenancy import TENANT_ID, DispatchLimit, Tenant, issued, new_key_text
+from carillon.domain.tenancy import TENANT_ID, Tenant, issued, new_key_text
 from carillon.ports.edges import Ids
-from carillon.ports.tenancy import ApiKeys, DispatchLimits, SigningSecrets, Tenants
+from carillon.ports.tenancy import ApiKeys, SigningSecrets, TenantLimits, Tenants
 
 _KEY_BYTES = 32
 _SIGNING_BYTES = 32
@@ -37,17 +38,17 @@ class CreateTenant:
     tenants: Tenants
     keys: ApiKeys
     secrets: SigningSecrets
-    limits: DispatchLimits
+    limits: TenantLimits
     ids: Ids
 
-    def __call__(self, tenant_id: str, mode: str, now_ms: int, limit: DispatchLimit | None = None) -> NewTenant:
+    def __call__(self, tenant_id: str, mode: str, now_ms: int, limits: Limits = NO_LIMITS) -> NewTenant:
         """Create a tenant.
 
         Args:
             tenant_id: 3 to 40 small letters, digits and inner hyphens, a letter first.
             mode: `live` or `test`; it stands in the key's text and changes nothing else.
             now_ms: the present, epoch ms.
-            limit: how fast its runs may start, if that is limited.
+            limits: what it may.
 
         Raises:
             BadTenantError: the id is not of that form.
@@ -59,8 +60,8 @@ class CreateTenant:
         self.tenants.create(tenant)
         if self.secrets.active(tenant_id, now_ms):
             raise TenantExistsError(tenant_id)
-        if limit is not None:
-            self.limits.set(tenant_id, limit)
+        if limits != NO_LIMITS:
+            self.limits.set(tenant_id, limits)
         key_id, key_text = self._add_key(tenant_id, mode, now_ms)
         return NewTenant(tenant, key_id, key_text, self._add_secret(tenant_id, now_ms))
 

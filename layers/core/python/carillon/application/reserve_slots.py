@@ -20,14 +20,14 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from carillon.domain.job import Priority
+from carillon.domain.limits import DispatchLimit
 from carillon.domain.pacing import Slots
 from carillon.domain.planning import DueEntry, DueJob, DueRun, Plan, decide
 from carillon.domain.slots import LONGEST_INTERVAL_US, Pace
-from carillon.domain.tenancy import DispatchLimit
 from carillon.ports.dispatch import SlotLedger
 from carillon.ports.edges import Meter
 from carillon.ports.errors import UnavailableError
-from carillon.ports.tenancy import DispatchLimits
+from carillon.ports.tenancy import TenantLimits
 
 LATE_AFTER_MS = 60_000
 """What is later than this when it is found comes of an outage: it is paced."""
@@ -91,7 +91,7 @@ class _Asking:
 class ReserveSlots:
     """The step. `catch_up`: the pace of what is late, by tenant; None: it is not paced."""
 
-    limits: DispatchLimits
+    limits: TenantLimits
     ledger: SlotLedger
     meter: Meter
     look_ahead_ms: int
@@ -99,7 +99,7 @@ class ReserveSlots:
 
     def __call__(self, entries: Sequence[DueEntry], now_ms: int) -> Admitted:
         """Reserve slots for those of these entries that have to ask, as of an instant (epoch ms)."""
-        limits = self.limits.all()
+        limits = {tenant: own.dispatch for tenant, own in self.limits.all().items() if own.dispatch is not None}
         asking = {id(entry): self._asking(entry, limits, now_ms) for entry in entries}
         by_tenant: defaultdict[str, list[_Asking]] = defaultdict(list)
         for one in sorted((one for one in asking.values() if one is not None), key=_rank):

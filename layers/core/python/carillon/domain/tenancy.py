@@ -8,23 +8,12 @@ Only its SHA-256 is stored.
 import hmac
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from hashlib import sha256
-from math import ceil
 from zlib import crc32
-
-from carillon.domain.slots import Pace
 
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _KEY = re.compile(r"crl_(live|test)_([0-7][0-9A-HJKMNP-TV-Z]{25})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})", re.ASCII)
 TENANT_ID = re.compile(r"[a-z][a-z0-9-]{1,38}[a-z0-9]", re.ASCII)
-
-LOWEST_RATE_MILLI, HIGHEST_RATE_MILLI = 1, 10_000_000
-LOWEST_RATE, HIGHEST_RATE = Decimal("0.001"), Decimal(10_000)
-LARGEST_BURST = 100_000
-
-_RATE_BOUNDS = "the dispatch rate is from 0.001 to 10000 runs a second"
-_RATE_STEPS = "the dispatch rate has at most three decimals"
 
 HINT_CHARACTERS = 4
 
@@ -46,48 +35,6 @@ class Tenant:
 
     id: str
     created_at: int
-
-
-class BadLimitError(ValueError):
-    """The numbers make no dispatch limit; says which, and what is allowed."""
-
-
-@dataclass(frozen=True, slots=True)
-class DispatchLimit:
-    """How fast a tenant's runs may start: thousandths of a run a second, and how many at once after a rest.
-
-    Raises:
-        BadLimitError: outside the bounds.
-    """
-
-    rate_milli: int
-    burst: int
-
-    def __post_init__(self) -> None:
-        if not LOWEST_RATE_MILLI <= self.rate_milli <= HIGHEST_RATE_MILLI:
-            raise BadLimitError(_RATE_BOUNDS)
-        if not 1 <= self.burst <= LARGEST_BURST:
-            raise BadLimitError(f"the dispatch burst is from 1 to {LARGEST_BURST} runs")
-
-    @property
-    def pace(self) -> Pace:
-        """The same as a pace of slots."""
-        return Pace(round(1_000_000_000 / self.rate_milli), self.burst)
-
-    @classmethod
-    def per_second(cls, rate: Decimal, burst: int | None = None) -> "DispatchLimit":
-        """The limit of so many runs a second, in steps of 0.001; at once may start a second's worth unless said.
-
-        Raises:
-            BadLimitError: outside the bounds, or between the steps.
-        """
-        if not rate.is_finite():
-            raise BadLimitError(_RATE_STEPS)
-        if not LOWEST_RATE <= rate <= HIGHEST_RATE:  # before any arithmetic: 1E+999999 has none
-            raise BadLimitError(_RATE_BOUNDS)
-        if rate != round(rate, 3):
-            raise BadLimitError(_RATE_STEPS)
-        return cls(int(rate * 1000), max(1, ceil(rate)) if burst is None else burst)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
     from carillon.domain.audit import AuditEvent
     from carillon.domain.destinations import Destinations
     from carillon.domain.idempotency import IdempotencyRecord
+    from carillon.domain.limits import Limits
     from carillon.domain.secrets import Rotation, SigningSecret
-    from carillon.domain.tenancy import ApiKey, DispatchLimit, Tenant
+    from carillon.domain.tenancy import ApiKey, Tenant
 
 
 class SigningSecrets(Protocol):
@@ -128,15 +129,19 @@ class IdempotencyRecords(Protocol):
         ...
 
 
-class DispatchLimits(Protocol):
-    """The limits of those tenants that have one."""
+class TenantLimits(Protocol):
+    """The limits of tenants."""
 
-    def all(self) -> Mapping[str, DispatchLimit]:
-        """Every limit by its tenant. A change may be seen some time later."""
+    def all(self) -> Mapping[str, Limits]:
+        """The limits of every tenant that has some. A change may be seen some time later."""
         ...
 
-    def set(self, tenant: str, limit: DispatchLimit | None) -> None:
-        """Give a tenant a limit in place of the one it has, or none."""
+    def of(self, tenant: str) -> Limits:
+        """The limits of a tenant. A change may be seen some time later."""
+        ...
+
+    def set(self, tenant: str, limits: Limits) -> None:
+        """Give a tenant limits in place of those it has."""
         ...
 
 

@@ -112,6 +112,10 @@ SEALED: Final = "sealed"
 DESTINATIONS: Final = "destinations"
 RATE_MILLI: Final = "rate_milli"
 BURST: Final = "burst"
+CREATE_RATE_MILLI: Final = "create_rate_milli"
+CREATE_BURST: Final = "create_burst"
+MOST_JOBS: Final = "most_jobs"
+PAYLOAD_BYTES: Final = "payload_bytes"
 CALENDAR: Final = "calendar"
 OPERATION: Final = "operation"
 
@@ -236,7 +240,7 @@ CALENDAR_SK: Final = "CALENDAR"
 
 
 def limit_key(tenant: str) -> tuple[str, str]:
-    """The key of a tenant's dispatch limit: all limits are one partition, to be read together."""
+    """The key of a tenant's limits: those of all tenants are one partition, to be read together."""
     return LIMITS_PK, tenant_pk(tenant)
 
 

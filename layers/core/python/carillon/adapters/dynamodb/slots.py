@@ -1,57 +1,22 @@
-"""Dispatch limits and calendars of slots in the control table."""
+"""Calendars of slots in the control table."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from threading import Lock
 from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
-from carillon.adapters.dynamodb.attributes import Attribute, Fields, Item, number, text
+from carillon.adapters.dynamodb.attributes import Attribute, text
 from carillon.adapters.dynamodb.database import Database, Written
-from carillon.adapters.dynamodb.writes import ABSENT, delete, key_of, setting, update
+from carillon.adapters.dynamodb.writes import key_of, setting, update
 from carillon.domain.slots import Calendar, Pace, allot
-from carillon.domain.tenancy import BadLimitError, DispatchLimit
-from carillon.ports.errors import UnavailableError, UnreadableItemError
+from carillon.ports.errors import UnavailableError
 
 logger = logging.getLogger("carillon")
 
 MOST_REMEMBERED: Final = 10_000
-_LIMITS: Final = f"#{k.PK} = :pk"
-_ANY: Final = f"attribute_exists(#{k.PK})"
 _NONE_YET: Final = f"attribute_not_exists(#{k.CALENDAR})"
 _AS_SEEN: Final = f"#{k.CALENDAR} = :seen"
-
-
-class DynamoDispatchLimits:
-    """The limits of those tenants that have one: a partition of their own, so that one query reads them all."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def all(self) -> Mapping[str, DispatchLimit]:
-        """Every limit by its tenant. One that cannot be read is left out, and logged."""
-        values = {":pk": text(k.LIMITS_PK)}
-        items = (item for page in self._database.query(self._database.control, _LIMITS, values) for item in page)
-        return dict(read for read in map(_limit_if_readable, items) if read)
-
-    def set(self, tenant: str, limit: DispatchLimit | None) -> None:
-        """Give a tenant a limit in place of the one it has, or none."""
-        key = key_of(*k.limit_key(tenant))
-        if limit is None:
-            self._database.write(delete(self._database.control, key, _ANY))
-            return
-        attributes = {k.TENANT: text(tenant), k.RATE_MILLI: number(limit.rate_milli), k.BURST: number(limit.burst)}
-        change, values = setting(attributes)
-        self._database.write(update(self._database.control, key, change, f"{ABSENT} OR {_ANY}", values))
-
-
-def _limit_if_readable(item: Item) -> tuple[str, DispatchLimit] | None:
-    fields = Fields(item)
-    try:
-        return fields.text(k.TENANT), DispatchLimit(fields.number(k.RATE_MILLI), fields.number(k.BURST))
-    except (UnreadableItemError, BadLimitError) as error:
-        logger.error("limit unreadable", extra={"action": "limit_unreadable", "why": str(error)})  # noqa: TRY400 - the trace says no more
-        return None
 
 
 class DynamoSlotLedger:

@@ -1,29 +1,9 @@
-"""Dispatch limits and calendars of slots in memory."""
+"""Calendars of slots in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from carillon.adapters.memory.state import MemoryState
 from carillon.domain.slots import Pace, allot
-from carillon.domain.tenancy import DispatchLimit
-
-
-class MemoryDispatchLimits:
-    """The limits of those tenants that have one."""
-
-    def __init__(self, state: MemoryState) -> None:
-        self._state = state
-
-    def all(self) -> Mapping[str, DispatchLimit]:
-        """Every limit by its tenant."""
-        with self._state.lock:
-            return dict(self._state.limits)
-
-    def set(self, tenant: str, limit: DispatchLimit | None) -> None:
-        """Give a tenant a limit in place of the one it has, or none."""
-        with self._state.lock:
-            self._state.limits.pop(tenant, None)
-            if limit is not None:
-                self._state.limits[tenant] = limit
 
 
 class MemorySlotLedger:

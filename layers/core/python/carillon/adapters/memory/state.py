@@ -10,12 +10,13 @@ from carillon.domain.breaker import Breaker
 from carillon.domain.destinations import Destinations
 from carillon.domain.idempotency import IdempotencyRecord
 from carillon.domain.job import Job, JobSpec
+from carillon.domain.limits import Limits
 from carillon.domain.operations import Operation
 from carillon.domain.planning import DueEntry, DueJob, DueRun, UnreadableEntry
 from carillon.domain.run import Run
 from carillon.domain.secrets import SigningSecret
 from carillon.domain.slots import Calendar
-from carillon.domain.tenancy import ApiKey, DispatchLimit, Tenant
+from carillon.domain.tenancy import ApiKey, Tenant
 from carillon.ports.dispatch import GroupLease
 from carillon.ports.edges import Clock
 
@@ -76,7 +77,7 @@ class MemoryState:
     secrets: defaultdict[str, dict[str, tuple[SigningSecret, str]]] = field(default_factory=lambda: defaultdict(dict))
     requests: dict[tuple[str, str], IdempotencyRecord] = field(default_factory=dict)
     audit: defaultdict[str, dict[str, AuditEvent]] = field(default_factory=lambda: defaultdict(dict))
-    limits: dict[str, DispatchLimit] = field(default_factory=dict)
+    limits: dict[str, Limits] = field(default_factory=dict)
     calendars: dict[str, Calendar] = field(default_factory=dict)
     operations: dict[tuple[str, str], Operation] = field(default_factory=dict)
 

@@ -6,12 +6,13 @@ from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedge
 from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.edges import MemoryClock, RecordingMeter, SequentialIds
 from carillon.adapters.memory.jobs import MemoryJobStore
+from carillon.adapters.memory.limits import MemoryTenantLimits
 from carillon.adapters.memory.operations import MemoryOperationQueue, MemoryOperations
 from carillon.adapters.memory.payloads import MemoryPayloads
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
 from carillon.adapters.memory.requests import MemoryIdempotencyRecords
 from carillon.adapters.memory.runs import MemoryRunStore
-from carillon.adapters.memory.slots import MemoryDispatchLimits, MemorySlotLedger
+from carillon.adapters.memory.slots import MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
 from carillon.adapters.memory.tenants import (
     MemoryApiKeys,
@@ -45,7 +46,7 @@ class MemoryWorld:
     secrets: MemorySigningSecrets = field(init=False)
     trail: MemoryAuditTrail = field(init=False)
     requests: MemoryIdempotencyRecords = field(init=False)
-    limits: MemoryDispatchLimits = field(init=False)
+    limits: MemoryTenantLimits = field(init=False)
     slots: MemorySlotLedger = field(init=False)
     quarantine: MemoryQuarantine = field(init=False)
     destinations: MemoryDestinations = field(init=False)
@@ -69,7 +70,7 @@ class MemoryWorld:
         self.secrets = MemorySigningSecrets(self.state)
         self.requests = MemoryIdempotencyRecords(self.state)
         self.trail = MemoryAuditTrail(self.state)
-        self.limits = MemoryDispatchLimits(self.state)
+        self.limits = MemoryTenantLimits(self.state)
         self.slots = MemorySlotLedger(self.state)
         self.quarantine = MemoryQuarantine(self.state)
         self.destinations = MemoryDestinations(self.state)

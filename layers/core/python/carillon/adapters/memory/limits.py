@@ -1,0 +1,30 @@
+"""Limits of tenants in memory."""
+
+from collections.abc import Mapping
+
+from carillon.adapters.memory.state import MemoryState
+from carillon.domain.limits import NO_LIMITS, Limits
+
+
+class MemoryTenantLimits:
+    """The limits of those tenants that have some."""
+
+    def __init__(self, state: MemoryState) -> None:
+        self._state = state
+
+    def all(self) -> Mapping[str, Limits]:
+        """The limits of every tenant that has some."""
+        with self._state.lock:
+            return dict(self._state.limits)
+
+    def of(self, tenant: str) -> Limits:
+        """The limits of a tenant."""
+        with self._state.lock:
+            return self._state.limits.get(tenant, NO_LIMITS)
+
+    def set(self, tenant: str, limits: Limits) -> None:
+        """Give a tenant limits in place of those it has."""
+        with self._state.lock:
+            self._state.limits.pop(tenant, None)
+            if limits != NO_LIMITS:
+                self._state.limits[tenant] = limits
