@@ -62,6 +62,28 @@ def test_of_many_racing_dispatchers_none_gets_the_slot_of_another(stores: Stores
     assert given == list(range(12))
 
 
+def test_a_calendar_is_kept_for_a_day_behind_its_last_slot(stores: Stores) -> None:
+    """Who changes a limit leaves one behind: the TTL takes it, and none that still says what is taken."""
+    if stores.database is None:
+        pytest.skip("memory keeps nothing for long")
+    pk, sk = keys.calendar_key("acme")
+    for _ in range(2):
+        last_ms = NOW_MS + reserve(stores.slots, 400)[-1] * 1000
+        item = stores.database.get(stores.database.control, {"pk": {"S": pk}, "sk": {"S": sk}})
+        assert item is not None
+        assert last_ms // 1000 + 86_400 <= int(item[keys.EXPIRES_AT]["N"]) <= last_ms // 1000 + 86_402
+
+
+def test_a_calendar_that_is_gone_begins_anew(stores: Stores) -> None:
+    """Also for a process that remembers it."""
+    if stores.database is None:
+        pytest.skip("memory keeps nothing for long")
+    pk, sk = keys.calendar_key("acme")
+    assert reserve(stores.slots, 1) == [0]
+    stores.database.client.delete_item(TableName=stores.database.control, Key={"pk": {"S": pk}, "sk": {"S": sk}})
+    assert [reserve(stores.slots, 1), reserve(stores.slots, 1)] == [[0], [1]]
+
+
 @pytest.mark.parametrize("damage", [{"S": "not a calendar"}, {"N": "7"}], ids=["text", "kind"])
 def test_a_damaged_calendar_begins_anew(stores: Stores, damage: dict[str, Any]) -> None:
     """It holds up nobody, and is whole again afterwards."""

@@ -9,15 +9,15 @@ import pytest
 from carillon.adapters.memory.edges import SequentialIds
 from carillon.application.claim_send_confirm import Addressed, DispatchCounts
 from carillon.application.dispatch_group import PORTION_ENTRIES, SLICE_ENTRIES
-from carillon.domain.job import JobState, Lane, MisfirePolicy, PlanningRules, Priority
-from carillon.domain.messages import WorkMessage
+from carillon.domain.job import JobState, Lane, MisfirePolicy, PlanningRules, Priority, expiry_seconds
+from carillon.domain.messages import MessageKind, WorkMessage
 from carillon.domain.outcomes import Failure
 from carillon.domain.planning import DueEntry, UnreadableEntry
 from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import RunState
 from carillon.domain.schedule import CronSchedule, Every, OneOff
 from carillon.ports.edges import Clock
-from support.world import START_MS, Fault, World, failure, status
+from support.world import DAY_MS, START_MS, Fault, World, failure, status
 
 
 def bodies(world: World) -> list[WorkMessage]:
@@ -135,11 +135,50 @@ def test_what_the_queue_refuses_is_sent_again() -> None:
     world.queues.send = partly  # type: ignore[method-assign]
     counts = world.dispatch()
     assert counts is not None
-    assert counts.unsent == 3
+    assert (counts.unsent, counts.sent) == (3, 8), "as long as it takes some, the same tick goes on"
     world.run_until(START_MS + 120_000)
     assert [run.attempt for run in world.history(job_id)] == [1] * 6
     assert len(world.caller.calls) == 6
     assert world.state.jobs[job_id].planned == 6
+
+
+def test_where_the_queue_takes_nothing_each_tick_tries_once() -> None:
+    """What it refuses is due again at once: an owner that went on would claim it until its time is up."""
+    world = World()
+    job_id = world.create(OneOff(START_MS + 10_000))
+    send = world.queues.send
+    world.queues.send = lambda messages, _clock: [False] * len(messages)  # type: ignore[method-assign]
+    for tick in (1, 2, 3):
+        counts = world.dispatch()
+        assert counts is not None
+        assert (counts.claimed, counts.unsent, counts.sent) == (1, 1, 0)
+        assert world.calls_made["queues.send"] == 2 * tick
+        world.clock.advance(1_000)
+    world.queues.send = send  # type: ignore[method-assign]
+    world.run_until(START_MS + 20_000)
+    assert [run.lateness_ms for run in world.history(job_id)] == [0]
+
+
+def test_what_the_queue_takes_meanwhile_is_no_reason_to_go_on_for_ever() -> None:
+    """An owner goes on while anything is taken, and no longer."""
+    world = World()
+    world.caller.script = [status(503)]
+    world.create(OneOff(START_MS), retry=RetryPolicy(base_ms=1_000, factor=1.0, jitter=Jitter.NONE))
+    world.dispatch()
+    world.work()
+    world.clock.advance(1_000)
+    world.create(OneOff(START_MS + 1_000))
+    send = world.queues.send
+
+    def retries_only(messages: Sequence[Addressed], clock: Clock) -> list[bool]:
+        taken = [message.kind is MessageKind.WAIT for message, _, _ in messages]
+        send([message for message, is_taken in zip(messages, taken, strict=True) if is_taken], clock)
+        return taken
+
+    world.queues.send = retries_only  # type: ignore[method-assign]
+    counts = world.dispatch()
+    assert counts is not None
+    assert (counts.waits_sent, counts.claimed, counts.unsent, counts.sent) == (1, 2, 2, 0)
 
 
 def test_every_page_is_read() -> None:
@@ -342,3 +381,14 @@ def test_a_short_sweep_looks_nothing_up_besides() -> None:
         world.create(OneOff(START_MS + 1_000))
     world.dispatch()
     assert "index.between" not in world.calls_made
+
+
+@pytest.mark.parametrize("late_ms", [-50_000, 3_600_000], ids=["sent before it is due", "sent late"])
+def test_a_finished_job_is_kept_from_when_its_run_is_due_or_was_sent(late_ms: int) -> None:
+    """From the later of the two: what may still wait for 14 days must not lose its job before."""
+    world = World()
+    job_id = world.create(OneOff(START_MS + 50_000))
+    world.clock.advance(50_000 + late_ms)
+    world.dispatch()
+    latest_ms = max(START_MS + 50_000, world.clock.now_ms())
+    assert world.state.jobs[job_id].expires_at == expiry_seconds(latest_ms, 30 * DAY_MS)

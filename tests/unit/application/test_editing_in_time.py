@@ -66,6 +66,21 @@ def test_an_edit_fires_what_was_due_by_the_old_schedule() -> None:
     assert not world.state.segments
 
 
+def test_what_two_edits_left_behind_is_drained_by_one_tick() -> None:
+    """Two segments of a job begin with the same version and are not the same entry."""
+    world = World(look_ahead_ms=0, page_size=1)
+    job_id = world.create(Every(60_000, START_MS + 60_000), rules=PlanningRules(misfire=MisfirePolicy.FIRE_ALL))
+    world.clock.set(START_MS + 70_000)
+    edit(world, job_id, to_schedule(Every(60_000, START_MS + 90_000)))
+    world.clock.set(START_MS + 100_000)
+    edit(world, job_id, to_schedule(Every(DAY_MS, START_MS + DAY_MS)))
+    assert len(world.state.segments) == 2
+    world.dispatch()
+    world.work()
+    assert ends(world, job_id) == [(60, RunState.SUCCEEDED), (90, RunState.SUCCEEDED)]
+    assert not world.state.segments
+
+
 @pytest.mark.parametrize("step", ["before-send", "after-send"])
 def test_an_edit_between_claim_and_confirm_loses_nothing_and_repeats_nothing(step: str) -> None:
     """The dispatcher's confirm is refused, the segment sends the occurrence again, the record swallows a duplicate."""

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import RunState
 from carillon.domain.schedule import Every, OneOff, encode
 from carillon.domain.settling import Moment
+from carillon.domain.slots import LONGEST_INTERVAL_US, Pace
 from carillon.ports.errors import UnavailableError
 from tests.support.world import DAY_MS, START_MS, TENANT, Fault, World, status
 
@@ -257,3 +259,36 @@ def test_a_changed_limit_counts_for_what_has_no_slot_yet() -> None:
     world.run_until(START_MS + 2 * MINUTE_MS)
     assert starts_of(world).count(SECOND_MS) >= 30
     assert max(starts_of(world)) == 69 * SECOND_MS
+
+
+def test_what_the_queue_refuses_keeps_its_slot() -> None:
+    """Sent again, it does not ask a second time: the tenant would lose a slot for our trouble."""
+    world = limited()
+    jobs_at(world, 3, 10 * SECOND_MS)
+    send = world.queues.send
+    world.queues.send = lambda messages, _clock: [False] * len(messages)  # type: ignore[method-assign]
+    assert world.dispatch()
+    world.queues.send = send  # type: ignore[method-assign]
+    world.run_until(START_MS + MINUTE_MS)
+    assert starts_of(world) == [10_000, 11_000, 12_000]
+    assert world.calls_made["slots.reserve"] == 1
+
+
+def test_the_late_have_a_calendar_of_their_own_at_the_lowest_rate_too() -> None:
+    """There half of the rate is the rate itself: the late still take no slot from what is due now."""
+    world = World(catch_up=Pace(1_000_000, 1))
+    world.limits.set(TENANT, Limits(dispatch=DispatchLimit(1, 1)))  # one start in 1,000 s
+    for _ in range(2):
+        world.create(OneOff(START_MS))
+    world.clock.advance(DAY_MS)
+    world.create(OneOff(world.clock.now_ms()))
+    names: list[str] = []
+    reserve = world.slots.reserve
+
+    def noted(name: str, *others: Any) -> Any:
+        names.append(name)
+        return reserve(name, *others)
+
+    world.slots.reserve = noted  # type: ignore[method-assign]
+    world.dispatch()
+    assert names == [f"{TENANT}#late@{LONGEST_INTERVAL_US}", f"{TENANT}@{LONGEST_INTERVAL_US}"]

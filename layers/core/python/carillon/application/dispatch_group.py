@@ -149,11 +149,20 @@ class _Tenure:
     stop_at_ms: int
     looked_at_ms: int
     handled: set[tuple[str, ...]] = field(default_factory=set)
+    sent: int = 0
+    unsent: int = 0
 
     def work(self, pages: Iterable[Sequence[DueEntry]]) -> None:
-        """Sweep until a sweep finds nothing new, or the time is up."""
-        while self._sweep(pages):
+        """Sweep until a sweep finds nothing new, or the queues take nothing of it, or the time is up."""
+        while self._sweep(pages) and not self._refused():
             pages = self.dispatch.pages(self.lease.group)
+
+    def _refused(self) -> bool:
+        """Whether the queues took nothing of what was sent: it is new again at once, and waits for the next tick."""
+        sent, unsent = self.counts.sent + self.counts.waits_sent, self.counts.unsent
+        refused = unsent > self.unsent and sent == self.sent
+        self.sent, self.unsent = sent, unsent
+        return refused
 
     def _sweep(self, pages: Iterable[Sequence[DueEntry]]) -> bool:
         found = False

@@ -79,12 +79,12 @@ class _Asking:
         return self.due_ms[self.late.start : self.late.stop]
 
     def is_deferred(self, horizon_ms: int) -> bool:
-        """Whether nothing of it can be sent yet, and moving it is all there is to do."""
+        """Whether nothing of it can be sent yet: it moves, and what was missed behind it is decided at its slot."""
         if not self.slots.times_ms or self.slots.times_ms[0] <= horizon_ms:
             return False
         if self.plan is None or not isinstance(self.entry, DueJob):
             return True
-        return not self.plan.skips and self.plan.sends[0].scheduled_for == self.entry.scheduled_for
+        return self.plan.sends[0].scheduled_for == self.entry.scheduled_for
 
 
 @dataclass(frozen=True, slots=True)

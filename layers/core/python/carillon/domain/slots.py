@@ -54,6 +54,12 @@ class Calendar:
     floor: int
     blocks: tuple[tuple[int, int], ...] = ()
 
+    @property
+    def over_at_ms(self) -> int:
+        """From when on it says nothing more, epoch ms: whatever is taken has begun."""
+        end = self.blocks[-1][1] if self.blocks else self.floor
+        return -(-end * self.interval_us // 1000)
+
     def encode(self) -> str:
         """The stored text: interval, floor, then the gap before each block and its length."""
         parts, at = [str(self.interval_us), str(self.floor)], self.floor

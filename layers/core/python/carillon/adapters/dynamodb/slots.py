@@ -6,15 +6,17 @@ from threading import Lock
 from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
-from carillon.adapters.dynamodb.attributes import Attribute, text
+from carillon.adapters.dynamodb.attributes import Attribute, number, text
 from carillon.adapters.dynamodb.database import Database, Written
 from carillon.adapters.dynamodb.writes import key_of, setting, update
+from carillon.domain.instants import DAY_MS, SECOND_MS
 from carillon.domain.slots import Calendar, Pace, allot
 from carillon.ports.errors import UnavailableError
 
 logger = logging.getLogger("carillon")
 
 MOST_REMEMBERED: Final = 10_000
+KEPT_MS: Final = DAY_MS  # behind the last slot: a limit that was changed leaves its calendar behind
 _NONE_YET: Final = f"attribute_not_exists(#{k.CALENDAR})"
 _AS_SEEN: Final = f"#{k.CALENDAR} = :seen"
 
@@ -43,12 +45,13 @@ class DynamoSlotLedger:
             for _ in self._database.tries():
                 seen = self._seen.get(name)
                 calendar, slots = allot(_calendar_in(name, seen), pace, chains, now_ms, horizon_ms)
-                if self._write(name, seen, text(calendar.encode())):
+                if self._write(name, seen, calendar):
                     return slots
         raise UnavailableError("the slots are in demand")
 
-    def _write(self, name: str, seen: Attribute | None, wanted: Attribute) -> bool:
-        change, values = setting({k.CALENDAR: wanted})
+    def _write(self, name: str, seen: Attribute | None, calendar: Calendar) -> bool:
+        wanted, kept_until_ms = text(calendar.encode()), calendar.over_at_ms + KEPT_MS
+        change, values = setting({k.CALENDAR: wanted, k.EXPIRES_AT: number(kept_until_ms // SECOND_MS)})
         key, condition = key_of(*k.calendar_key(name)), _NONE_YET
         if seen is not None:
             condition, values[":seen"] = _AS_SEEN, seen
