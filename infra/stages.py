@@ -153,6 +153,12 @@ class Stage:
     breaker_pause_seconds: int = 10
     """For how long it lets nobody through at first (1 to 300); the pause doubles, to five minutes at most."""
 
+    pause_after_failures: int = 20
+    """After how many failed runs in a row a job is paused (2 to 1000)."""
+
+    pause_after_hours: int = 24
+    """How many hours must lie between the first and the last of them, at least (0 to 8760)."""
+
     batched_updates: bool = True
     """Whether dispatchers write in batches of 25 statements."""
 

@@ -98,6 +98,10 @@ class Functions(FunctionFactory):
         }
         self._api_url = stage.api_url or f"https://{ground.api_host}"
         self._targets = _targets(stage, ground.api_host)
+        self._failing: dict[str, Any] = {
+            "pause_after_failures": stage.pause_after_failures,
+            "pause_after_hours": stage.pause_after_hours,
+        }
         self._queue_urls: dict[str, Any] = {
             f"{work.name}_queue_url": work.queue.queue_url for work in self._queues.work
         }
@@ -146,6 +150,7 @@ class Functions(FunctionFactory):
                     payloads_bucket=self._storage.payloads.bucket_name,
                     shards=self.stage.shards,
                     retention_days=self.stage.retention_days,
+                    **self._failing,
                     operations_queue_url=self._queues.operations.queue_url,
                     **self._targets,
                 ),
@@ -249,6 +254,7 @@ class Functions(FunctionFactory):
                     secrets_kept_seconds=self.stage.secrets_kept_seconds,
                     payloads_bucket=self._storage.payloads.bucket_name,
                     retention_days=self.stage.retention_days,
+                    **self._failing,
                     **self._targets,
                     lane=lane,
                     api_url=self._api_url,
@@ -261,7 +267,7 @@ class Functions(FunctionFactory):
                 timeout_seconds=timeout_seconds,
             ),
         )
-        function.allow((GET, PUT, QUERY, UPDATE), self._jobs)  # the update pauses a job whose target is gone
+        function.allow((GET, PUT, QUERY, UPDATE), self._jobs)  # the update pauses a job that fails
         function.allow((QUERY,), self._control)
         function.allow(("kms:Decrypt",), self._storage.secrets_key.key_arn)
         self._allow_objects(function, PAYLOADS, (GET_OBJECT,))
@@ -271,7 +277,9 @@ class Functions(FunctionFactory):
         return function
 
     def _dead_letters(self) -> CarillonFunction:
-        urls = {f"{work.name}_dead_letter_url": work.dead_letters.queue_url for work in self._queues.work}
+        urls: dict[str, Any] = {
+            f"{work.name}_dead_letter_url": work.dead_letters.queue_url for work in self._queues.work
+        }
         function = self._make(
             "DeadLetters",
             Spec(
@@ -279,13 +287,17 @@ class Functions(FunctionFactory):
                 folder="dead_letters",
                 description="Settles runs whose messages SQS gave up",
                 settings=DeadLettersSettings(
-                    stage=self.stage.name, **self._tables, **urls, retention_days=self.stage.retention_days
+                    stage=self.stage.name,
+                    **self._tables,
+                    **urls,
+                    retention_days=self.stage.retention_days,
+                    **self._failing,
                 ),
                 memory_mb=256,
                 timeout_seconds=60,
             ),
         )
-        function.allow((GET, PUT, QUERY), self._jobs)
+        function.allow((GET, PUT, QUERY, UPDATE), self._jobs)  # likewise
         function.allow((PUT,), self._control)
         cap = self.stage.concurrency.dead_letters
         for work in self._queues.work:

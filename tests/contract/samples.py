@@ -23,7 +23,7 @@ from carillon.domain.job import (
 )
 from carillon.domain.planning import DueJob, DueRun, Occurrence
 from carillon.domain.retry import Jitter, RetryPolicy
-from carillon.domain.run import Attempt, Run, RunState, SkippedBlock, accepted, started
+from carillon.domain.run import Attempt, FailedRow, Run, RunState, SkippedBlock, accepted, started
 from carillon.domain.settling import Moment
 from carillon.ports.jobs import Claim, Confirmation, JobStore
 
@@ -216,6 +216,7 @@ def a_full_run(job: Job) -> Run:
         ),
         block=SkippedBlock(12, NOW_MS - 5, NOW_MS),
         notice="20260921T141320000Z_f3",
+        failed_row=FailedRow(7, NOW_MS - 5),
         ended_at=NOW_MS + 9,
         expires_at=NOW_MS // 1000 + 86_400,
     )

@@ -88,7 +88,7 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
         "Queues/Long": HOLD,
     },
     "DeadLetters": {
-        JOBS: RUNS,
+        JOBS: RUNS_AND_PAUSES,
         CONTROL: {"dynamodb:PutItem"},
         "Queues/HighDeadLetters": HOLD,
         "Queues/NormalDeadLetters": HOLD,

@@ -15,6 +15,7 @@ DEAD_LETTERS = {
     f"{queue}_dead_letter_url": f"https://sqs.test/{queue}-dead" for queue in ("high", "normal", "low", "long")
 }
 TABLES = {"stage": "dev", "jobs_table": "jobs", "control_table": "control"}
+FAILING: dict[str, Any] = {"pause_after_failures": 20, "pause_after_hours": 24}
 QUEUE = "arn:aws:sqs:eu-west-1:111122223333:orders"
 ALLOWED_QUEUES = "<tenant, or a beginning and *>=<ARN of a queue> with blanks between, or none"
 NETWORKS = "networks without loopback and link-local addresses with blanks between, or none"
@@ -27,6 +28,7 @@ EXAMPLES: list[StageSettings] = [
         shards=64,
         operations_queue_url="https://sqs.test/operations",
         retention_days=30,
+        **FAILING,
         allow_loopback_targets=False,
         target_ports=("443",),
         target_networks=(),
@@ -52,6 +54,7 @@ EXAMPLES: list[StageSettings] = [
         payloads_bucket="payloads",
         secrets_kept_seconds=300,
         retention_days=30,
+        **FAILING,
         allow_loopback_targets=True,
         target_ports=("443", "8443"),
         target_networks=("10.20.0.0/16", "fd12:3456::/32"),
@@ -65,7 +68,7 @@ EXAMPLES: list[StageSettings] = [
         breaker_failures=5,
         breaker_pause_seconds=10,
     ),
-    settings.DeadLettersSettings(**TABLES, **DEAD_LETTERS, retention_days=30),
+    settings.DeadLettersSettings(**TABLES, **DEAD_LETTERS, **FAILING, retention_days=30),
     settings.RetentionSettings(**TABLES, payloads_bucket="payloads"),
     settings.DeploymentsSettings(stage="dev", control_table="control"),
     settings.OperationsSettings(**TABLES, retention_days=30, operations_queue_url="https://sqs.test/operations"),

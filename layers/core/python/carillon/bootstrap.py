@@ -13,7 +13,7 @@ from carillon.adapters.aws import new_client, new_session
 from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.system import SystemClock, SystemIds
 from carillon.adapters.throttles import Throttles
-from carillon.domain.instants import DAY_MS, SECOND_MS
+from carillon.domain.instants import DAY_MS, HOUR_MS, SECOND_MS
 from carillon.domain.target_policy import TargetPolicy, of_stage
 from carillon.entrypoint.observability import EmbeddedMeter, Handler, observed
 from carillon.entrypoint.settings import (
@@ -21,6 +21,7 @@ from carillon.entrypoint.settings import (
     DeadLettersSettings,
     DeploymentsSettings,
     DispatcherSettings,
+    FailingSettings,
     OperationsSettings,
     RetentionSettings,
     TargetSettings,
@@ -31,6 +32,7 @@ from carillon.entrypoint.settings import (
 
 if TYPE_CHECKING:
     from carillon.adapters.s3 import S3Payloads
+    from carillon.domain.failing import FailingRules
 
 # ruff: noqa: PLC0415 - see above
 
@@ -82,6 +84,7 @@ def api() -> Handler:
         policy=_policy(settings),
         shards=settings.shards,
         retention_ms=settings.retention_days * DAY_MS,
+        failing=_failing(settings),
     )
     return observed(answer, process.meter)
 
@@ -190,6 +193,7 @@ def worker() -> Handler:
             clock=process.clock,
             meter=process.meter,
             retention_ms=settings.retention_days * DAY_MS,
+            failing=_failing(settings),
         ),
         secrets=KmsSigningSecrets(
             database,
@@ -237,6 +241,7 @@ def dead_letters() -> Handler:
             clock=process.clock,
             meter=process.meter,
             retention_ms=settings.retention_days * DAY_MS,
+            failing=_failing(settings),
         ),
         quarantine=DynamoQuarantine(database),
     )
@@ -379,6 +384,12 @@ def _operations_in(database: Database) -> Any:
     from carillon.adapters.dynamodb.operations import DynamoOperations
 
     return DynamoOperations(database)
+
+
+def _failing(settings: FailingSettings) -> "FailingRules":
+    from carillon.domain.failing import FailingRules
+
+    return FailingRules(settings.pause_after_failures, settings.pause_after_hours * HOUR_MS)
 
 
 def _policy(settings: TargetSettings) -> TargetPolicy:

@@ -7,7 +7,7 @@ job as it was, and the answer to its next run pauses it.
 import logging
 from functools import partial
 
-from carillon.application.edit_job import EditJob
+from carillon.application.edit_job import Edit, EditJob
 from carillon.application.read_jobs import JobNotFoundError
 from carillon.application.run_records import RunRecords, facts
 from carillon.domain.editing import Edited, JobFinishedError, pause
@@ -23,20 +23,26 @@ logger = logging.getLogger("carillon")
 
 def pause_gone(records: RunRecords, run: Run, called: Target) -> None:
     """Pause the job of a run whose target is gone, unless it has ended or calls another URL by now."""
+    if pause_by_itself(records, run, partial(_pause_caller_of, called), TARGET_GONE):
+        records.meter.count("targets_gone")
+
+
+def pause_by_itself(records: RunRecords, run: Run, change: Edit, reason: str) -> bool:
+    """Pause the job of a run by an edit, which says why. Whether it is paused for that now; what fails is logged."""
     edit = EditJob(records.jobs, records.runs, records.retention_ms)
-    change = partial(_pause_caller_of, called)
     try:
         paused = edit(run.tenant, run.key.job_id, records.clock.now_ms(), change)
     except (JobFinishedError, JobNotFoundError):
-        return
+        return False
     except (TooManyEditsError, UnavailableError, UnreadableItemError) as error:
         records.meter.count("pauses_failed")
         said = {"action": "pause_failed", **facts(run), "why": str(error)}
         logger.warning("job not paused", extra=said)
-        return
-    if paused.spec.state_reason == TARGET_GONE:
-        records.meter.count("targets_gone")
-        logger.warning("job paused", extra={"action": "job_paused", **facts(run), "why": TARGET_GONE})
+        return False
+    if paused.spec.state_reason != reason:
+        return False
+    logger.warning("job paused", extra={"action": "job_paused", **facts(run), "why": reason})
+    return True
 
 
 def _pause_caller_of(called: Target, seen: Definition, at: Moment) -> Edited:

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 from carillon.domain.admission import RUN_CANCELLED, Drop, End, PutBack, lost_for_good, resolve
 from carillon.domain.completions import timeout_of
+from carillon.domain.failing import FailingRules
 from carillon.domain.job import Definition, JobState, Lane, Priority
 from carillon.domain.messages import MessageKind, WorkMessage
 from carillon.domain.retry import GiveUp, decide_retry
-from carillon.domain.run import Attempt, Run, RunState, ended, finished_attempt, waiting
+from carillon.domain.run import Attempt, FailedRow, Run, RunState, ended, finished_attempt, waiting
 from carillon.ports.edges import Clock, Meter
 from carillon.ports.execution import Delivery
 from carillon.ports.jobs import JobStore
@@ -28,13 +29,14 @@ RACE_PAUSE_MS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class RunRecords:
-    """The records of runs, with what their ends need."""
+    """The records of runs, with what their ends need. `failing`: when a job is paused for its failures; None: never."""
 
     jobs: JobStore
     runs: RunStore
     clock: Clock
     meter: Meter
     retention_ms: int
+    failing: FailingRules | None = None
 
     def blank(self, message: WorkMessage, definition: Definition | None, now_ms: int) -> Run:
         """The record that a first message would begin: not written yet, so its `rev` is 0."""
@@ -67,6 +69,8 @@ class RunRecords:
     ) -> Saved | Refused:
         """Write the end of a run; that of a dead letter together with its notice, if its job wants one.
 
+        A dead letter that is one too many pauses its job afterwards.
+
         With `tells_cancel`, its target is told of the cancel afterwards.
         """
         now_ms = self.clock.now_ms()
@@ -79,13 +83,32 @@ class RunRecords:
             attempts=attempts,
             notice=tells_cancel,
         )
-        notice = self._notice(over, definition) if over.state is RunState.DEAD_LETTERED else None
-        saved = self.save(over) if notice is None else self._save_with(over, notice)
+        saved = self._bury(over, definition) if over.state is RunState.DEAD_LETTERED else self.save(over)
         if isinstance(saved, Saved):
             kind = "notices" if run.key.is_notice else "runs"
             self.meter.count(f"{kind}_{end.state}")
             logger.info("run ended", extra={"action": "run_ended", **facts(run), "state": end.state, "why": end.reason})
+            if saved.run.failed_row is not None:
+                self._pause_failing(saved.run)
         return saved
+
+    def _bury(self, dead: Run, definition: Definition | None) -> Saved | Refused:
+        dead = replace(dead, failed_row=self._failed_row(dead, definition))
+        notice = self._notice(dead, definition)
+        return self.save(dead) if notice is None else self._save_with(dead, notice)
+
+    def _failed_row(self, dead: Run, definition: Definition | None) -> FailedRow | None:
+        """How many runs of the job have failed in a row with this one, where that is counted."""
+        if self.failing is None or definition is None or dead.key.is_notice:
+            return None
+        from carillon.application.pause_failing import failed_in_a_row  # noqa: PLC0415 - rare: see `_notice`
+
+        return failed_in_a_row(self, dead, definition)
+
+    def _pause_failing(self, dead: Run) -> None:
+        from carillon.application.pause_failing import pause_failing  # noqa: PLC0415 - rare: see `_notice`
+
+        pause_failing(self, dead)
 
     def _notice(self, dead: Run, definition: Definition | None) -> Run | None:
         """The notice of a dead letter: none if nobody is to be told, or if it is a notice itself."""

@@ -110,6 +110,14 @@ class SkippedBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedRow:
+    """How many runs of a job have failed in a row, up to one of them, and since when (epoch ms)."""
+
+    runs: int
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """The record of one occurrence (or of one block of skipped ones). Instants in epoch ms.
 
@@ -147,6 +155,7 @@ class Run:
     expires_at: int | None = None  # epoch seconds
     notice: str | None = None  # the name of the run that tells of this one's failure
     body: bytes | None = None  # of a notice: what it tells
+    failed_row: FailedRow | None = None  # of a dead letter
 
     @property
     def was_redriven(self) -> bool:
@@ -262,6 +271,7 @@ def redriven(run: Run, *, now_ms: int, lane: Lane) -> Run:
         lane=lane,
         reason=REDRIVEN,
         notice=None,
+        failed_row=None,
         ended_at=None,
         expires_at=None,
     )

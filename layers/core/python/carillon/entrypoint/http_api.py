@@ -46,6 +46,7 @@ from carillon.ports.runs import RunStore
 from carillon.ports.tenancy import ApiKeys, AuditTrail, DestinationStore, IdempotencyRecords, SigningSecrets
 
 if TYPE_CHECKING:
+    from carillon.domain.failing import FailingRules
     from carillon.entrypoint.completion_handlers import CompletionHandlers
     from carillon.entrypoint.dead_letter_handlers import DeadLetterHandlers
     from carillon.entrypoint.destination_handlers import DestinationHandlers
@@ -85,6 +86,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     policy: TargetPolicy,
     shards: int,
     retention_ms: int,
+    failing: "FailingRules | None" = None,
 ) -> Api:
     """The API over its ports.
 
@@ -107,6 +109,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         policy: which targets the stage allows.
         shards: how many shards new jobs are hashed onto.
         retention_ms: how long ended jobs and runs are kept.
+        failing: when a job is paused for its failures; None: never.
     """
     cursors = Cursors(cursor_key)
     of_jobs = JobHandlers(
@@ -126,7 +129,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         _later(lambda: _of_tenants(secrets, trail, ids, cursors)),
         _later(lambda: _of_keys(keys, ids)),
         _later(lambda: _of_destinations(destinations, policy)),
-        of_completions=_later(lambda: _of_completions(jobs, runs, clock, meter, ids, retention_ms)),
+        of_completions=_later(lambda: _of_completions(jobs, runs, clock, meter, ids, retention_ms, failing=failing)),
         of_operations=OperationHandlers(operations, operation_queue, jobs, ids, cursors, retention_ms),
         of_payloads=PayloadHandlers(InviteUpload(uploads, ids)),
     )
@@ -164,13 +167,20 @@ def _of_dead_letters(jobs: JobStore, runs: RunStore, retention_ms: int, cursors:
 
 
 def _of_completions(
-    jobs: JobStore, runs: RunStore, clock: Clock, meter: Meter, ids: Ids, retention_ms: int
+    jobs: JobStore,
+    runs: RunStore,
+    clock: Clock,
+    meter: Meter,
+    ids: Ids,
+    retention_ms: int,
+    *,
+    failing: "FailingRules | None",
 ) -> "CompletionHandlers":
     from carillon.application.complete_run import CompleteRun, KeepAlive
     from carillon.application.run_records import RunRecords
     from carillon.entrypoint.completion_handlers import CompletionHandlers
 
-    records = RunRecords(jobs, runs, clock, meter, retention_ms)
+    records = RunRecords(jobs, runs, clock, meter, retention_ms, failing)
     return CompletionHandlers(CompleteRun(records, ids), KeepAlive(records))
 
 

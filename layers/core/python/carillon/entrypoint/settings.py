@@ -121,6 +121,17 @@ class RetentionPeriodSettings:
 
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
+class FailingSettings:
+    """For functions that write dead letters."""
+
+    pause_after_failures: Annotated[int, Between(2, 1000)]
+    """After how many failed runs in a row a job is paused (2 to 1000)."""
+
+    pause_after_hours: Annotated[int, Between(0, 8760)]
+    """How many hours must lie between the first and the last of them, at least (0 to 8760)."""
+
+
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class WorkQueueSettings:
     """For functions that send to or handle the work queues."""
 
@@ -182,6 +193,7 @@ class OperationQueueSettings:
 @dataclass(frozen=True, kw_only=True)
 class ApiSettings(
     OperationQueueSettings,
+    FailingSettings,
     TargetSettings,
     SecretsSettings,
     PayloadsSettings,
@@ -227,6 +239,7 @@ class DispatcherSettings(
 @dataclass(frozen=True, kw_only=True)
 class WorkerSettings(
     TargetSettings,
+    FailingSettings,
     SecretsSettings,
     PayloadsSettings,
     WorkQueueSettings,
@@ -257,7 +270,9 @@ class WorkerSettings(
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeadLettersSettings(RetentionPeriodSettings, ControlTableSettings, JobsTableSettings, StageSettings):
+class DeadLettersSettings(
+    FailingSettings, RetentionPeriodSettings, ControlTableSettings, JobsTableSettings, StageSettings
+):
     """Settings of the dead_letters function, which settles runs whose messages SQS gave up."""
 
     high_dead_letter_url: Url

@@ -10,7 +10,7 @@ from carillon.adapters.store_rules import is_due_listed
 from carillon.domain.dead_letters import place_of
 from carillon.domain.identity import BadIdentityError, RunKey
 from carillon.domain.job import Lane, Priority
-from carillon.domain.run import Attempt, Run, RunState, SkippedBlock
+from carillon.domain.run import Attempt, FailedRow, Run, RunState, SkippedBlock
 
 
 def run_key(key: RunKey) -> Item:
@@ -62,6 +62,8 @@ def run_item(run: Run) -> Item:
         item[k.NOTICE] = text(run.notice)
     if run.body is not None:
         item[k.NOTICE_BODY] = raw(run.body)
+    if run.failed_row is not None:
+        item[k.FAILED_ROW] = packed([run.failed_row.runs, run.failed_row.since])
     return item | _index_attributes(run)
 
 
@@ -83,8 +85,9 @@ def run_of(item: Item) -> Run:
     try:
         attempts = _attempts(fields.unpacked(k.ATTEMPTS)) if fields.has(k.ATTEMPTS) else ()
         block = _block(*fields.unpacked(k.BLOCK)) if fields.has(k.BLOCK) else None
+        row = _failed_row(*fields.unpacked(k.FAILED_ROW)) if fields.has(k.FAILED_ROW) else None
     except (KeyError, TypeError, ValueError) as error:
-        raise fields.unreadable("attempts or block are damaged") from error
+        raise fields.unreadable("attempts, block or row of failures are damaged") from error
     return Run(
         key=run_key_of(fields),
         tenant=fields.text(k.TENANT),
@@ -115,6 +118,7 @@ def run_of(item: Item) -> Run:
         expires_at=fields.number_or_none(k.EXPIRES_AT),
         notice=fields.text_or_none(k.NOTICE),
         body=fields.raw(k.NOTICE_BODY) if fields.has(k.NOTICE_BODY) else None,
+        failed_row=row,
     )
 
 
@@ -180,3 +184,7 @@ def _text_or_none(fields: dict[str, Any], name: str) -> str | None:
 
 def _block(count: int, first: int, last: int) -> SkippedBlock:
     return SkippedBlock(int(count), int(first), int(last))
+
+
+def _failed_row(runs: int, since: int) -> FailedRow:
+    return FailedRow(int(runs), int(since))
