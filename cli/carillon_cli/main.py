@@ -18,6 +18,10 @@ COMMANDS = {
         "Create, apply, list, show, change, pause, resume, trigger, cancel and import jobs.",
     ),
     "keys": ("carillon_cli.keys:keys", "Create, list, rotate and revoke API keys."),
+    "on-failure": (
+        "carillon_cli.on_failure:on_failure",
+        "Show, name and remove who is told of failed runs of all jobs.",
+    ),
     "operations": ("carillon_cli.operations:operations", "Show, watch and cancel operations on many jobs."),
     "preview": ("carillon_cli.preview:preview_command", "Show what a schedule means and when it runs next."),
     "replan": ("carillon_cli.replan:replan", "Plan jobs anew after an update of the zone data, as the operator."),

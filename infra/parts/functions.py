@@ -298,7 +298,7 @@ class Functions(FunctionFactory):
             ),
         )
         function.allow((GET, PUT, QUERY, UPDATE), self._jobs)  # likewise
-        function.allow((PUT,), self._control)
+        function.allow((PUT, QUERY), self._control)
         cap = self.stage.concurrency.dead_letters
         for work in self._queues.work:
             function.allow((HOLD,), work.dead_letters.queue_arn)

@@ -28,6 +28,7 @@ from carillon.adapters.dynamodb.control import DynamoGroupLeases, DynamoShardLed
 from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.dynamodb.destinations import DynamoDestinations
 from carillon.adapters.dynamodb.due import DynamoDueIndex
+from carillon.adapters.dynamodb.failure_targets import DynamoFailureTargets
 from carillon.adapters.dynamodb.fenced import Transport
 from carillon.adapters.dynamodb.jobs import DynamoJobStore
 from carillon.adapters.dynamodb.limits import DynamoTenantLimits
@@ -55,6 +56,7 @@ from carillon.adapters.memory.tenants import (
     MemoryAuditTrail,
     MemoryBreakers,
     MemoryDestinations,
+    MemoryFailureTargets,
     MemoryQuarantine,
     MemorySigningSecrets,
     MemoryTenants,
@@ -78,6 +80,7 @@ from carillon.ports.tenancy import (
     ApiKeys,
     AuditTrail,
     DestinationStore,
+    FailureTargets,
     IdempotencyRecords,
     SigningSecrets,
     TenantLimits,
@@ -106,6 +109,7 @@ class Stores:
     secrets: SigningSecrets
     trail: AuditTrail
     destinations: DestinationStore
+    failure_targets: FailureTargets
     breakers: BreakerStore
     requests: IdempotencyRecords
     limits: TenantLimits
@@ -181,6 +185,7 @@ def memory_stores() -> Stores:
         secrets=MemorySigningSecrets(state),
         trail=MemoryAuditTrail(state),
         destinations=MemoryDestinations(state),
+        failure_targets=MemoryFailureTargets(state),
         breakers=MemoryBreakers(state),
         requests=MemoryIdempotencyRecords(state),
         limits=MemoryTenantLimits(state),
@@ -251,6 +256,7 @@ class Endpoint:
             secrets=KmsSigningSecrets(database, kms, key_id),
             trail=DynamoAuditTrail(database),
             destinations=DynamoDestinations(database),
+            failure_targets=DynamoFailureTargets(database),
             breakers=DynamoBreakers(database),
             requests=DynamoIdempotencyRecords(database),
             limits=DynamoTenantLimits(database),

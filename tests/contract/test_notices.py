@@ -21,7 +21,7 @@ def an_end(stores: Stores, *, seen: int = 2) -> tuple[Run, Run]:
     run = a_run(DEFINITION.job, rev=seen)
     stores.runs.save(run, seen=None)
     dead = replace(run, rev=seen + 1, state=RunState.DEAD_LETTERED, next_fire_time=None, ended_at=NOW_MS + 9)
-    notice = notice_of(dead, DEFINITION.spec, TOLD, NOW_MS + 9)
+    notice = notice_of(dead, DEFINITION.spec, NOW_MS + 9)
     return replace(dead, notice=notice.key.name), notice
 
 

@@ -50,3 +50,27 @@ def test_a_failure_is_told_by_a_call_and_by_a_message(stack: DevStack, client: C
         assert eventually(lambda known=notice_id: client.run(known)["state"] == "succeeded", BOUND_SECONDS)
         assert client.run(notice_id)["notice_of"] == run["id"]
     sqs.delete_queue(QueueUrl=queue_url)
+
+
+def test_a_tenant_has_failures_of_all_jobs_told(stack: DevStack, client: Client, receiver: Receiver) -> None:
+    """A job that names nobody is told of to whom the tenant has named; a job that names somebody, to them alone."""
+    receiver.answer("/work", Answer(404))
+    assert client.name_failure_target({"type": "http", "url": receiver.url("/all")})["target"]
+    try:
+        created = [
+            client.create_job(job(receiver.url("/work"), SOON, **told))
+            for told in ({}, {"on_failure": {"type": "http", "url": receiver.url("/own")}})
+        ]
+        runs = [ended_runs(client, each["id"], 1, BOUND_SECONDS)[0] for each in created]
+
+        def told_at(path: str) -> list[str]:
+            return [json.loads(call.body)["run_id"] for call in receiver.calls() if call.path == path]
+
+        assert eventually(lambda: bool(told_at("/all") and told_at("/own")), BOUND_SECONDS)
+        assert (told_at("/all"), told_at("/own")) == ([runs[0]["id"]], [runs[1]["id"]])
+        assert client.run(runs[0]["failure_notice"])["notice_of"] == runs[0]["id"]
+        (call,) = checked([each for each in receiver.calls() if each.path == "/all"])
+        verify(stack.signing_secret, dict(call.headers), call.body)
+    finally:
+        client.remove_failure_target()
+    assert client.failure_target() == {"target": None}

@@ -89,7 +89,7 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
     },
     "DeadLetters": {
         JOBS: RUNS_AND_PAUSES,
-        CONTROL: {"dynamodb:PutItem"},
+        CONTROL: {"dynamodb:PutItem", "dynamodb:Query"},
         "Queues/HighDeadLetters": HOLD,
         "Queues/NormalDeadLetters": HOLD,
         "Queues/LowDeadLetters": HOLD,

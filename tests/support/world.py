@@ -20,7 +20,13 @@ from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
 from carillon.adapters.memory.target_queues import MemoryTargetQueues
-from carillon.adapters.memory.tenants import MemoryBreakers, MemoryDestinations, MemoryQuarantine, MemorySigningSecrets
+from carillon.adapters.memory.tenants import (
+    MemoryBreakers,
+    MemoryDestinations,
+    MemoryFailureTargets,
+    MemoryQuarantine,
+    MemorySigningSecrets,
+)
 from carillon.application.breakers import Breakers
 from carillon.application.bury_message import BuryMessage
 from carillon.application.claim_send_confirm import ClaimSendConfirm, DispatchCounts, DispatchRules
@@ -157,6 +163,7 @@ class World:
         self.leases = MemoryGroupLeases(self.state)
         self.caller = ScriptedCaller(self.clock)
         self.destinations = MemoryDestinations(self.state)
+        self.failure_targets = MemoryFailureTargets(self.state)
         rules = BreakerRules(failures=self.breaker_failures)
         self.breakers = Breakers(MemoryBreakers(self.state), self.meter, self.ids, rules)
         self.target_queues = MemoryTargetQueues(self.clock, of_stage(queues=[f"*={QUEUE_ARN}", f"*={QUEUE_ARN}.fifo"]))
@@ -195,7 +202,14 @@ class World:
 
     def records(self) -> RunRecords:
         """The records of runs."""
-        return RunRecords(self.port("jobs"), self.port("runs"), self.clock, self.meter, retention_ms=30 * DAY_MS)
+        return RunRecords(
+            self.port("jobs"),
+            self.port("runs"),
+            self.clock,
+            self.meter,
+            retention_ms=30 * DAY_MS,
+            named=self.port("failure_targets"),
+        )
 
     def worker(self, caller: Caller | None = None, breakers: Breakers | None = None) -> ExecuteRun:
         """A worker, as a new process would build it; of the world's own targets and breakers unless said."""

@@ -110,7 +110,7 @@ def failed(api: ApiUnderTest) -> tuple[Run, Run]:
         ended_at=now_ms,
         reason="http_status",
     )
-    notice = notice_of(dead, definition.spec, definition.spec.on_failure, now_ms)
+    notice = notice_of(dead, definition.spec, now_ms)
     dead = replace(dead, notice=notice.key.name)
     api.world.runs.end_with_notice(dead, notice, seen=None)
     return dead, notice

@@ -51,6 +51,9 @@ CALLS: Mapping[str, Call] = {
     "list_destinations": lambda client, _: client.destinations().items,
     "add_destination": lambda client, _: client.add_destination("host", "hooks.carillon.dev")["id"],
     "remove_destination": lambda client, ids: client.remove_destination(ids["destination_id"]),
+    "get_failure_target": lambda client, _: client.failure_target(),
+    "name_failure_target": lambda client, _: client.name_failure_target(JOB_OF_A_CLIENT["target"])["target"],
+    "remove_failure_target": lambda client, _: client.remove_failure_target(),
     "list_signing_secrets": lambda client, _: client.signing_secrets().items,
     "rotate_signing_secret": lambda client, _: client.rotate_signing_secret("PT1H")["secret"],
     "reveal_signing_secret": lambda client, ids: client.reveal_signing_secret(ids["secret_id"])["secret"],
@@ -86,7 +89,13 @@ def test_calls_are_answered(name: str) -> None:
         Client("", transport=Transport(url, everything.api.key)) as client,
     ):
         given = CALLS[name](client, ids)
-    assert given or name in ("cancel_job", "revoke_key", "remove_destination", "list_audit_events")
+    assert given or name in (
+        "cancel_job",
+        "revoke_key",
+        "remove_destination",
+        "remove_failure_target",
+        "list_audit_events",
+    )
     assert len(service.bodies) == 1
 
 

@@ -124,6 +124,7 @@ def test_items_have_the_keys_that_are_listed() -> None:
         ("jobs", job, keys.plan_sk(0).replace("0", "<generation>")),
         ("control", keys.tenant_pk("<tenant>"), keys.TENANT_SK),
         ("control", *keys.tenants_key_key("<tenant>", "<key id>")),
+        ("control", *keys.failure_target_key("<tenant>")),
         ("control", *keys.destinations_key("<tenant>")),
         ("control", *keys.secret_key("<tenant>", "<secret id>")),
         ("control", *keys.request_key("<tenant>", "<idempotency key>")),

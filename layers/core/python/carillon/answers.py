@@ -509,3 +509,9 @@ class Problem(TypedDict):
     errors: NotRequired[list[PlaceError]]
     job_id: NotRequired[Annotated[str, Form(description="of name_taken: which job has the name")]]
     previous_expires_at: NotRequired[Annotated[Instant, Form(description="of rotation_in_progress")]]
+
+
+class FailureTarget(TypedDict):
+    """Who is told of failed runs of jobs that name nobody themselves."""
+
+    target: HttpTarget | QueueTarget | None

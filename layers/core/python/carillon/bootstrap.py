@@ -33,6 +33,7 @@ from carillon.entrypoint.settings import (
 if TYPE_CHECKING:
     from carillon.adapters.s3 import S3Payloads
     from carillon.domain.failing import FailingRules
+    from carillon.ports.tenancy import FailureTargets
 
 # ruff: noqa: PLC0415 - see above
 
@@ -84,6 +85,7 @@ def api() -> Handler:
         policy=_policy(settings),
         shards=settings.shards,
         retention_ms=settings.retention_days * DAY_MS,
+        failure_targets=lambda: _failure_targets_in(database),
         failing=_failing(settings),
     )
     return observed(answer, process.meter)
@@ -171,11 +173,12 @@ def worker() -> Handler:
     """The functions that start runs and call targets: the same code for short and for long calls."""
     from carillon.adapters.dynamodb.breakers import DynamoBreakers
     from carillon.adapters.dynamodb.destinations import DynamoDestinations
+    from carillon.adapters.dynamodb.failure_targets import DynamoFailureTargets
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.http.caller import HttpCaller
     from carillon.adapters.kms import KmsSigningSecrets
-    from carillon.adapters.remembering import RememberingBreakers, RememberingDestinations
+    from carillon.adapters.remembering import RememberingBreakers, RememberingDestinations, RememberingFailureTargets
     from carillon.adapters.sqs.target_queue import SqsSender
     from carillon.application.breakers import Breakers
     from carillon.application.execute_run import ExecuteRun, ExecutionTiming
@@ -194,6 +197,7 @@ def worker() -> Handler:
             meter=process.meter,
             retention_ms=settings.retention_days * DAY_MS,
             failing=_failing(settings),
+            named=RememberingFailureTargets(DynamoFailureTargets(database), process.clock),
         ),
         secrets=KmsSigningSecrets(
             database,
@@ -225,9 +229,11 @@ def worker() -> Handler:
 
 def dead_letters() -> Handler:
     """The function that ends the runs whose messages no worker could finish."""
+    from carillon.adapters.dynamodb.failure_targets import DynamoFailureTargets
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.dynamodb.tenants import DynamoQuarantine
+    from carillon.adapters.remembering import RememberingFailureTargets
     from carillon.application.bury_message import BuryMessage
     from carillon.application.run_records import RunRecords
 
@@ -242,6 +248,7 @@ def dead_letters() -> Handler:
             meter=process.meter,
             retention_ms=settings.retention_days * DAY_MS,
             failing=_failing(settings),
+            named=RememberingFailureTargets(DynamoFailureTargets(database), process.clock),
         ),
         quarantine=DynamoQuarantine(database),
     )
@@ -384,6 +391,13 @@ def _operations_in(database: Database) -> Any:
     from carillon.adapters.dynamodb.operations import DynamoOperations
 
     return DynamoOperations(database)
+
+
+def _failure_targets_in(database: Database) -> "FailureTargets":
+    """The store of whom tenants have told of failures, likewise."""
+    from carillon.adapters.dynamodb.failure_targets import DynamoFailureTargets
+
+    return DynamoFailureTargets(database)
 
 
 def _failing(settings: FailingSettings) -> "FailingRules":

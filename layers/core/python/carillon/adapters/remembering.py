@@ -3,13 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
+from carillon.domain.audit import AuditEvent
 from carillon.domain.breaker import Breaker
 from carillon.domain.destinations import Destinations
+from carillon.domain.job import Target
 from carillon.domain.limits import Limits
 from carillon.ports.dispatch import ShardLedger
 from carillon.ports.edges import Clock
 from carillon.ports.execution import BreakerStore
-from carillon.ports.tenancy import DestinationStore, TenantLimits
+from carillon.ports.tenancy import DestinationStore, FailureTargets, TenantLimits
 
 Known = TypeVar("Known")
 
@@ -118,6 +120,23 @@ class RememberingDestinations:
         """Store them, and ask again the next time."""
         self._known.forget(tenant)
         return self._store.save(tenant, destinations)
+
+
+class RememberingFailureTargets:
+    """Whom tenants have told of failures, asked for again only every so often: a tenant's runs fail in rows."""
+
+    def __init__(self, targets: FailureTargets, clock: Clock, for_ms: int = 60_000) -> None:
+        self._targets = targets
+        self._known = _ByTenant(targets.of, clock, for_ms)
+
+    def of(self, tenant: str) -> Target | None:
+        """Whom the tenant named at most so long ago."""
+        return self._known.of(tenant)
+
+    def set(self, tenant: str, target: Target | None, event: AuditEvent) -> None:
+        """Name somebody else, and ask again the next time."""
+        self._known.forget(tenant)
+        self._targets.set(tenant, target, event)
 
 
 class RememberingBreakers:

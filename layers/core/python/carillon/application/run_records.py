@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 from carillon.domain.admission import RUN_CANCELLED, Drop, End, PutBack, lost_for_good, resolve
 from carillon.domain.completions import timeout_of
 from carillon.domain.failing import FailingRules
-from carillon.domain.job import Definition, JobState, Lane, Priority
+from carillon.domain.job import Definition, JobState, Lane, Priority, Target
 from carillon.domain.messages import MessageKind, WorkMessage
 from carillon.domain.retry import GiveUp, decide_retry
 from carillon.domain.run import Attempt, FailedRow, Run, RunState, ended, finished_attempt, waiting
 from carillon.ports.edges import Clock, Meter
+from carillon.ports.errors import UnavailableError, UnreadableItemError
 from carillon.ports.execution import Delivery
 from carillon.ports.jobs import JobStore
 from carillon.ports.runs import Refused, RunStore, Saved
+from carillon.ports.tenancy import FailureTargets
 
 logger = logging.getLogger("carillon")
 
@@ -29,7 +31,11 @@ RACE_PAUSE_MS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class RunRecords:
-    """The records of runs, with what their ends need. `failing`: when a job is paused for its failures; None: never."""
+    """The records of runs, with what their ends need.
+
+    `failing`: when a job is paused for its failures; None: never. `named`: whom tenants have told of failed runs of all
+    jobs; None: nobody.
+    """
 
     jobs: JobStore
     runs: RunStore
@@ -37,6 +43,7 @@ class RunRecords:
     meter: Meter
     retention_ms: int
     failing: FailingRules | None = None
+    named: FailureTargets | None = None
 
     def blank(self, message: WorkMessage, definition: Definition | None, now_ms: int) -> Run:
         """The record that a first message would begin: not written yet, so its `rev` is 0."""
@@ -67,7 +74,7 @@ class RunRecords:
         attempts: tuple[Attempt, ...] | None = None,
         tells_cancel: bool = False,
     ) -> Saved | Refused:
-        """Write the end of a run; that of a dead letter together with its notice, if its job wants one.
+        """Write the end of a run; that of a dead letter together with its notice, if somebody wants one.
 
         A dead letter that is one too many pauses its job afterwards.
 
@@ -112,12 +119,23 @@ class RunRecords:
 
     def _notice(self, dead: Run, definition: Definition | None) -> Run | None:
         """The notice of a dead letter: none if nobody is to be told, or if it is a notice itself."""
-        on_failure = definition.spec.on_failure if definition else None
-        if definition is None or on_failure is None or dead.key.is_notice:
+        if dead.key.is_notice or not self._tells_somebody(dead, definition):
             return None
         from carillon.domain.notices import notice_of  # noqa: PLC0415 - rare, and not to be paid for at a cold start
 
-        return notice_of(dead, definition.spec, on_failure, self.clock.now_ms())
+        return notice_of(dead, definition.spec if definition else None, self.clock.now_ms())
+
+    def _tells_somebody(self, dead: Run, definition: Definition | None) -> bool:
+        """Whether somebody is named. Where that cannot be read there is a notice, which finds out when it runs."""
+        if definition is not None and definition.spec.on_failure is not None:
+            return True
+        try:
+            return self._named_by(dead.tenant) is not None
+        except (UnavailableError, UnreadableItemError):
+            return True
+
+    def _named_by(self, tenant: str) -> Target | None:
+        return None if self.named is None else self.named.of(tenant)
 
     def _save_with(self, dead: Run, notice: Run) -> Saved | Refused:
         told = replace(dead, notice=notice.key.name)
@@ -127,11 +145,12 @@ class RunRecords:
         """The job of a message, and the record of its run if it has one already: as a notice has it, if it is one."""
         definition = self.jobs.get(message.key.job_id)
         run = self.runs.get(message.key) if message.kind is MessageKind.WAIT else None
-        if definition is None or run is None or not message.key.is_notice:
+        if run is None or not message.key.is_notice:
             return definition, run
         from carillon.domain.notices import as_notice  # noqa: PLC0415 - same
 
-        return as_notice(definition, run), run
+        has_own = definition is not None and definition.spec.on_failure is not None
+        return as_notice(definition, run, None if has_own else self._named_by(run.tenant)), run
 
     def lose(self, run: Run, definition: Definition | None) -> Saved | Refused:
         """Write that the worker of the current attempt is dead: the next try goes alone, by the long lane."""

@@ -290,6 +290,18 @@ class Client:
         """Remove a destination. Without the last one, jobs may call every host again."""
         self._delete(f"/v1/destinations/{_segment(destination_id)}")
 
+    def failure_target(self) -> "answers.FailureTarget":
+        """Who is told of failed runs of jobs that name nobody themselves; its `target` is None if nobody is."""
+        return cast("answers.FailureTarget", self._get("/v1/on-failure"))
+
+    def name_failure_target(self, target: Mapping[str, Any]) -> "answers.FailureTarget":
+        """Name a target that is told of failed runs of jobs that name nobody themselves."""
+        return cast("answers.FailureTarget", self._put("/v1/on-failure", {"target": dict(target)}))
+
+    def remove_failure_target(self) -> None:
+        """Have nobody told of them any more."""
+        self._delete("/v1/on-failure")
+
     def signing_secrets(self) -> "Page[answers.SigningSecret]":
         """The secrets that sign, newest first, without their texts."""
         return self._page("/v1/signing-secrets", {})
@@ -367,6 +379,11 @@ class Client:
 
     def _get(self, path: str) -> JsonObject:
         return _json_object(self._transport.send(Request("GET", path, repeatable=True)))
+
+    def _put(self, path: str, document: Mapping[str, Any]) -> JsonObject:
+        """Let something be as said; it may be sent again, because a second one does no more than the first."""
+        body, headers = json.dumps(document).encode(), {"Content-Type": "application/json"}
+        return _json_object(self._transport.send(Request("PUT", path, body, headers, repeatable=True)))
 
     def _delete(self, path: str) -> None:
         """Remove something; it may be sent again, because a second one does no more than the first."""

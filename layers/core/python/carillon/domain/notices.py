@@ -1,4 +1,4 @@
-"""Notices: what is told when a run has become a dead letter, to a target that the job names for it.
+"""Notices: what is told when a run has become a dead letter, to a target that the job or its tenant names for it.
 
 A notice is a run of its own, with its own record, attempts and retries. Its record is written with the end that it
 tells of, in one transaction, and waits in the due index from then on: so no crash loses it. It tells of another run's
@@ -9,7 +9,7 @@ import json
 from dataclasses import replace
 
 from carillon.domain.instants import format_instant
-from carillon.domain.job import Definition, Job, JobSpec, JobState, Target
+from carillon.domain.job import Definition, Job, JobSpec, JobState, Lane, Target
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.run import Attempt, Run, RunState
 
@@ -19,13 +19,12 @@ RETRY = RetryPolicy(max_attempts=12, base_ms=5_000, factor=3.0, max_delay_ms=3_6
 DEAD_LETTERED = "run.dead_lettered"
 
 
-def notice_of(dead: Run, spec: JobSpec, target: Target, now_ms: int) -> Run:
+def notice_of(dead: Run, spec: JobSpec | None, now_ms: int) -> Run:
     """The notice of a run that has become a dead letter, as its record begins.
 
     Args:
         dead: the run, ended.
-        spec: of its job.
-        target: whom to tell.
+        spec: of its job; None when that is gone.
         now_ms: when it has ended, epoch ms: from then on the notice is due.
     """
     return Run(
@@ -35,7 +34,7 @@ def notice_of(dead: Run, spec: JobSpec, target: Target, now_ms: int) -> Run:
         scheduled_for=now_ms,
         generation=dead.generation,
         priority=dead.priority,
-        lane=target.lane,
+        lane=Lane.SHORT,
         shard=dead.shard,
         created_at=now_ms,
         wait=1,
@@ -44,12 +43,22 @@ def notice_of(dead: Run, spec: JobSpec, target: Target, now_ms: int) -> Run:
     )
 
 
-def as_notice(definition: Definition, notice: Run) -> Definition:
-    """The job as a notice runs by it: its own target, body and retries, whatever has become of the job."""
+def as_notice(definition: Definition | None, notice: Run, named: Target | None) -> Definition | None:
+    """The job as a notice runs by it: its own target, body and retries, whatever has become of the job.
+
+    Args:
+        definition: the job; None when it is gone, and then the tenant may still have named somebody.
+        notice: the notice.
+        named: whom the tenant has told of all failures, if anybody. Who is named by the job itself goes first.
+    """
+    if definition is None:
+        return None if named is None else as_notice(_gone(notice, named), notice, named)
     job: Job = replace(definition.job, state=JobState.SCHEDULED)
+    told = definition.spec.on_failure or named
     spec = replace(
         definition.spec,
-        target=definition.spec.on_failure or definition.spec.target,
+        target=told or definition.spec.target,
+        on_failure=told,
         payload=notice.body,
         stored_payload=None,
         retry=RETRY,
@@ -58,13 +67,34 @@ def as_notice(definition: Definition, notice: Run) -> Definition:
     return Definition(job, spec)
 
 
-def _body(dead: Run, spec: JobSpec) -> bytes:
+def _gone(notice: Run, named: Target) -> Definition:
+    """A job that is there no more, as far as its notice needs it."""
+    job = Job(
+        id=notice.key.job_id,
+        tenant=notice.tenant,
+        state=JobState.SCHEDULED,
+        schedule="",
+        rules="",
+        shard=notice.shard,
+        lane=notice.lane,
+        priority=notice.priority,
+        version=0,
+        generation=notice.generation,
+        created_at=notice.created_at,
+        scheduled_for=None,
+        next_fire_time=None,
+    )
+    created_at = notice.created_at
+    return Definition(job, JobSpec(job.id, job.tenant, named, RETRY, (), 0, created_at, created_at))
+
+
+def _body(dead: Run, spec: JobSpec | None) -> bytes:
     """What is told: the run, why it ended, how often it was tried. Nothing that was sent or answered is in it."""
     told = {
         "type": DEAD_LETTERED,
         "run_id": dead.key.run_id,
         "job_id": dead.key.job_id,
-        "job_name": spec.name,
+        "job_name": spec.name if spec else None,
         "reason": dead.reason,
         "scheduled_for": format_instant(dead.scheduled_for),
         "ended_at": None if dead.ended_at is None else format_instant(dead.ended_at),

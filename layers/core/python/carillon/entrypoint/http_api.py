@@ -50,8 +50,10 @@ if TYPE_CHECKING:
     from carillon.entrypoint.completion_handlers import CompletionHandlers
     from carillon.entrypoint.dead_letter_handlers import DeadLetterHandlers
     from carillon.entrypoint.destination_handlers import DestinationHandlers
+    from carillon.entrypoint.failure_target_handlers import FailureTargetHandlers
     from carillon.entrypoint.key_handlers import KeyHandlers
     from carillon.entrypoint.tenant_handlers import TenantHandlers
+    from carillon.ports.tenancy import FailureTargets
 
 # ruff: noqa: PLC0415 - what few requests need is loaded with the first of them
 
@@ -86,6 +88,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     policy: TargetPolicy,
     shards: int,
     retention_ms: int,
+    failure_targets: "Callable[[], FailureTargets]",
     failing: "FailingRules | None" = None,
 ) -> Api:
     """The API over its ports.
@@ -109,6 +112,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         policy: which targets the stage allows.
         shards: how many shards new jobs are hashed onto.
         retention_ms: how long ended jobs and runs are kept.
+        failure_targets: gives the store of whom tenants have told of failures, when a request or a failure needs it.
         failing: when a job is paused for its failures; None: never.
     """
     cursors = Cursors(cursor_key)
@@ -129,7 +133,12 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         _later(lambda: _of_tenants(secrets, trail, ids, cursors)),
         _later(lambda: _of_keys(keys, ids)),
         _later(lambda: _of_destinations(destinations, policy)),
-        of_completions=_later(lambda: _of_completions(jobs, runs, clock, meter, ids, retention_ms, failing=failing)),
+        of_failure_targets=_later(lambda: _of_failure_targets(failure_targets(), policy, destinations, ids)),
+        of_completions=_later(
+            lambda: _of_completions(
+                jobs, runs, clock, meter, ids, retention_ms, failing=failing, named=failure_targets()
+            )
+        ),
         of_operations=OperationHandlers(operations, operation_queue, jobs, ids, cursors, retention_ms),
         of_payloads=PayloadHandlers(InviteUpload(uploads, ids)),
     )
@@ -175,12 +184,13 @@ def _of_completions(
     retention_ms: int,
     *,
     failing: "FailingRules | None",
+    named: "FailureTargets",
 ) -> "CompletionHandlers":
     from carillon.application.complete_run import CompleteRun, KeepAlive
     from carillon.application.run_records import RunRecords
     from carillon.entrypoint.completion_handlers import CompletionHandlers
 
-    records = RunRecords(jobs, runs, clock, meter, retention_ms, failing)
+    records = RunRecords(jobs, runs, clock, meter, retention_ms, failing, named)
     return CompletionHandlers(CompleteRun(records, ids), KeepAlive(records))
 
 
@@ -208,6 +218,15 @@ def _of_destinations(destinations: DestinationStore, policy: TargetPolicy) -> "D
     return DestinationHandlers(EditDestinations(destinations), policy)
 
 
+def _of_failure_targets(
+    targets: "FailureTargets", policy: TargetPolicy, destinations: DestinationStore, ids: Ids
+) -> "FailureTargetHandlers":
+    from carillon.application.failure_targets import NameFailureTarget
+    from carillon.entrypoint.failure_target_handlers import FailureTargetHandlers
+
+    return FailureTargetHandlers(NameFailureTarget(targets, ids), policy, destinations)
+
+
 def _routes(  # noqa: PLR0913 - the handlers of each area
     of_jobs: JobHandlers,
     of_runs: RunHandlers,
@@ -216,6 +235,7 @@ def _routes(  # noqa: PLR0913 - the handlers of each area
     of_keys: "KeyHandlers",
     of_destinations: "DestinationHandlers",
     *,
+    of_failure_targets: "FailureTargetHandlers",
     of_completions: "CompletionHandlers",
     of_operations: OperationHandlers,
     of_payloads: PayloadHandlers,
@@ -258,6 +278,9 @@ def _routes(  # noqa: PLR0913 - the handlers of each area
         Route("GET", "/v1/destinations", "admin", of_destinations.list_destinations),
         Route("POST", "/v1/destinations", "admin", of_destinations.register),
         Route("DELETE", "/v1/destinations/{destination_id}", "admin", of_destinations.remove),
+        Route("GET", "/v1/on-failure", "admin", of_failure_targets.get),
+        Route("PUT", "/v1/on-failure", "admin", of_failure_targets.put),
+        Route("DELETE", "/v1/on-failure", "admin", of_failure_targets.remove),
         Route("GET", "/v1/signing-secrets", "secrets:manage", of_tenants.list_secrets),
         Route("POST", "/v1/signing-secrets/rotate", "secrets:manage", of_tenants.rotate_secret, shows_secret=True),
         Route(

@@ -46,13 +46,13 @@ def view_of_job(definition: Definition) -> "answers.ListedJob":
         "window": planning["window"],
         "next_fire_time": shown_instant(job.next_fire_time),
         "next_scheduled_for": shown_instant(job.scheduled_for),
-        "target": _target(spec.target),
+        "target": view_of_target(spec.target),
         "priority": job.priority,
         "retry": _retry(spec.retry),
         "retry_on": None if spec.retry.retry_on is None else list(spec.retry.retry_on),
         "deadline": None if spec.deadline_ms is None else format_duration(spec.deadline_ms),
         "overlap": "allow",
-        "on_failure": None if spec.on_failure is None else _target(spec.on_failure),
+        "on_failure": None if spec.on_failure is None else view_of_target(spec.on_failure),
         "labels": dict(spec.labels),
         "created_at": format_instant(spec.created_at),
         "updated_at": format_instant(spec.updated_at),
@@ -150,7 +150,8 @@ def _planning(job: Job) -> "_Planning":
     }
 
 
-def _target(target: Target) -> "answers.HttpTarget | answers.QueueTarget":
+def view_of_target(target: Target) -> "answers.HttpTarget | answers.QueueTarget":
+    """A target as answers show it."""
     if isinstance(target, QueueTarget):
         queue: answers.QueueTarget = {"type": "queue", "queue_url": target.queue_url}
         if target.completion is not None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
     from carillon.domain.audit import AuditEvent
     from carillon.domain.destinations import Destinations
     from carillon.domain.idempotency import IdempotencyRecord
+    from carillon.domain.job import Target
     from carillon.domain.limits import Limits
     from carillon.domain.secrets import Rotation, SigningSecret
     from carillon.domain.tenancy import ApiKey, Tenant
@@ -158,4 +159,20 @@ class DestinationStore(Protocol):
 
     def save(self, tenant: str, destinations: Destinations) -> bool:
         """Store them if the stored ones are those of the `rev` before. A repeat of the same write succeeds."""
+        ...
+
+
+class FailureTargets(Protocol):
+    """Whom tenants have told of failed runs of all their jobs that name nobody themselves."""
+
+    def of(self, tenant: str) -> Target | None:
+        """Whom a tenant names; None if nobody.
+
+        Raises:
+            UnreadableItemError: what is stored is damaged.
+        """
+        ...
+
+    def set(self, tenant: str, target: Target | None, event: AuditEvent) -> None:
+        """Name somebody in place of whoever was named, or nobody, with the event that tells of it; both or neither."""
         ...

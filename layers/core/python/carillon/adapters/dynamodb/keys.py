@@ -181,6 +181,7 @@ def breakers_pk(tenant: str) -> str:
 
 TENANT_SK: Final = "TENANT"
 DESTINATIONS_SK: Final = "DESTINATIONS"
+FAILURE_TARGET_SK: Final = "ON_FAILURE"
 KEY_SK: Final = "KEY"
 LEASE_SK: Final = "LEASE"
 KEY_PREFIX: Final = "KEY#"
@@ -214,6 +215,11 @@ def request_key(tenant: str, key: str) -> tuple[str, str]:
 def audit_pk(tenant: str) -> str:
     """The partition of a tenant's audit events, whose sort keys are their ids."""
     return f"AUDIT#{tenant}"
+
+
+def failure_target_key(tenant: str) -> tuple[str, str]:
+    """The key of the item that names whom a tenant has told of failed runs of all jobs."""
+    return tenant_pk(tenant), FAILURE_TARGET_SK
 
 
 def destinations_key(tenant: str) -> tuple[str, str]:

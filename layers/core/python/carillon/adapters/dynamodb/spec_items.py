@@ -46,7 +46,7 @@ def spec_item(spec: JobSpec) -> Item:
         k.TENANT: text(spec.tenant),
         k.LISTED: text(spec.job_id),
         k.LISTED_STATE: text(spec.listed_state),
-        k.TARGET: packed(_target_fields(spec.target)),
+        k.TARGET: packed(target_fields(spec.target)),
         k.RETRY: packed(_retry_fields(spec.retry)),
         k.REVISIONS: packed([[r.generation, r.since, r.kind] for r in spec.revisions]),
         k.REVISION: number(spec.revision),
@@ -65,7 +65,7 @@ def spec_item(spec: JobSpec) -> Item:
     if spec.deadline_ms is not None:
         item[k.DEADLINE_MS] = number(spec.deadline_ms)
     if spec.on_failure is not None:
-        item[k.ON_FAILURE] = packed(_target_fields(spec.on_failure))
+        item[k.ON_FAILURE] = packed(target_fields(spec.on_failure))
     if spec.state_reason is not None:
         item[k.STATE_REASON] = text(spec.state_reason)
     if (size_bytes := size_of(item)) > MOST_BYTES:
@@ -81,8 +81,8 @@ def spec_of(item: Item) -> JobSpec:
     """
     fields = Fields(item)
     try:
-        target = _target(fields.unpacked(k.TARGET))
-        on_failure = _target(fields.unpacked(k.ON_FAILURE)) if fields.has(k.ON_FAILURE) else None
+        target = target_of(fields.unpacked(k.TARGET))
+        on_failure = target_of(fields.unpacked(k.ON_FAILURE)) if fields.has(k.ON_FAILURE) else None
         retry = _retry(fields.unpacked(k.RETRY))
         revisions = tuple(_revision(*entry) for entry in fields.unpacked(k.REVISIONS))
         stored_payload = _stored(*fields.unpacked(k.STORED_PAYLOAD)) if fields.has(k.STORED_PAYLOAD) else None
@@ -108,7 +108,8 @@ def spec_of(item: Item) -> JobSpec:
     )
 
 
-def _target_fields(target: Target) -> dict[str, object]:
+def target_fields(target: Target) -> dict[str, object]:
+    """A target as it is stored."""
     completion = None if target.completion is None else [target.completion.timeout_ms, target.completion.heartbeat_ms]
     if isinstance(target, QueueTarget):
         return {"queue_url": target.queue_url} | ({} if completion is None else {"completion": completion})
@@ -123,7 +124,8 @@ def _target_fields(target: Target) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _target(fields: dict[str, Any]) -> Target:
+def target_of(fields: dict[str, Any]) -> Target:
+    """The target that is stored so. Raises what damage raises: KeyError, TypeError or ValueError."""
     completion = _completion(*fields["completion"]) if "completion" in fields else None
     if "queue_url" in fields:
         return QueueTarget(str(fields["queue_url"]), completion)

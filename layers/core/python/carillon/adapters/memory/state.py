@@ -9,7 +9,7 @@ from carillon.domain.audit import AuditEvent
 from carillon.domain.breaker import Breaker
 from carillon.domain.destinations import Destinations
 from carillon.domain.idempotency import IdempotencyRecord
-from carillon.domain.job import Job, JobSpec
+from carillon.domain.job import Job, JobSpec, Target
 from carillon.domain.limits import Limits
 from carillon.domain.operations import Operation
 from carillon.domain.planning import DueEntry, DueJob, DueRun, UnreadableEntry
@@ -73,6 +73,7 @@ class MemoryState:
     tenants: dict[str, Tenant] = field(default_factory=dict)
     api_keys: dict[str, ApiKey] = field(default_factory=dict)
     destinations: dict[str, Destinations] = field(default_factory=dict)
+    failure_targets: dict[str, Target] = field(default_factory=dict)
     breakers: dict[tuple[str, str], Breaker] = field(default_factory=dict)
     secrets: defaultdict[str, dict[str, tuple[SigningSecret, str]]] = field(default_factory=lambda: defaultdict(dict))
     requests: dict[tuple[str, str], IdempotencyRecord] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from carillon.adapters.memory.state import MemoryState, SetAside
 from carillon.domain.audit import AuditEvent
 from carillon.domain.breaker import Breaker
 from carillon.domain.destinations import ANYWHERE, Destinations
+from carillon.domain.job import Target
 from carillon.domain.secrets import Rotation, SigningSecret, signing
 from carillon.domain.tenancy import ApiKey, Tenant
 from carillon.ports.tenancy import AuditPage
@@ -161,6 +162,26 @@ class MemoryDestinations:
                 self._state.destinations[tenant] = destinations
                 return True
             return stored == destinations
+
+
+class MemoryFailureTargets:
+    """Whom tenants have told of failed runs of all their jobs."""
+
+    def __init__(self, state: MemoryState) -> None:
+        self._state = state
+
+    def of(self, tenant: str) -> Target | None:
+        """Whom a tenant names; None if nobody."""
+        return self._state.failure_targets.get(tenant)
+
+    def set(self, tenant: str, target: Target | None, event: AuditEvent) -> None:
+        """Name somebody in place of whoever was named, or nobody, with the event that tells of it."""
+        with self._state.lock:
+            if target is None:
+                self._state.failure_targets.pop(tenant, None)
+            else:
+                self._state.failure_targets[tenant] = target
+            self._state.audit[tenant].setdefault(event.id, event)
 
 
 class MemoryBreakers:

@@ -18,6 +18,7 @@ from carillon.adapters.memory.tenants import (
     MemoryApiKeys,
     MemoryAuditTrail,
     MemoryDestinations,
+    MemoryFailureTargets,
     MemoryQuarantine,
     MemorySigningSecrets,
     MemoryTenants,
@@ -50,6 +51,7 @@ class MemoryWorld:
     slots: MemorySlotLedger = field(init=False)
     quarantine: MemoryQuarantine = field(init=False)
     destinations: MemoryDestinations = field(init=False)
+    failure_targets: MemoryFailureTargets = field(init=False)
     operations: MemoryOperations = field(init=False)
     operation_queue: MemoryOperationQueue = field(init=False)
     payloads: MemoryPayloads = field(init=False, default_factory=MemoryPayloads)
@@ -74,5 +76,6 @@ class MemoryWorld:
         self.slots = MemorySlotLedger(self.state)
         self.quarantine = MemoryQuarantine(self.state)
         self.destinations = MemoryDestinations(self.state)
+        self.failure_targets = MemoryFailureTargets(self.state)
         self.operations = MemoryOperations(self.state)
         self.operation_queue = MemoryOperationQueue()

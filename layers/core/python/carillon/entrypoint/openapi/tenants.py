@@ -6,6 +6,7 @@ from carillon import answers
 from carillon.entrypoint.openapi.operation import Answered, Body, Operation
 from carillon.entrypoint.wire.actions import NoOptions, RotationOptions
 from carillon.entrypoint.wire.destinations import DestinationDocument
+from carillon.entrypoint.wire.failure_targets import FailureTargetDocument
 from carillon.entrypoint.wire.keys import KeyDocument
 
 _OVERLAP = Body(RotationOptions, {"overlap": "PT24H"}, is_required=False)
@@ -63,6 +64,26 @@ OPERATIONS: Mapping[str, Operation] = {
         "Remove a destination",
         {204: Answered("it is removed")},
         ("not_found",),
+    ),
+    "GET /v1/on-failure": Operation(
+        "get_failure_target",
+        "failures",
+        "Show who is told of failed runs of all jobs",
+        {200: Answered("[who is told](#told-of-the-failures-of-all-jobs), or null", answers.FailureTarget)},
+    ),
+    "PUT /v1/on-failure": Operation(
+        "name_failure_target",
+        "failures",
+        "Name who is told of failed runs of all jobs",
+        {200: Answered("who is told from now on", answers.FailureTarget)},
+        (),
+        Body(FailureTargetDocument, {"target": {"type": "http", "url": "https://svc.carillon.dev/failed"}}),
+    ),
+    "DELETE /v1/on-failure": Operation(
+        "remove_failure_target",
+        "failures",
+        "Tell nobody of failed runs of jobs that name nobody",
+        {204: Answered("nobody is told any more")},
     ),
     "GET /v1/signing-secrets": Operation(
         "list_signing_secrets",

@@ -104,7 +104,7 @@ def read_wish(
 def _new_job(document: JobDocument, schedule: Schedule, payload: bytes | None) -> NewJob:
     return NewJob(
         schedule=schedule,
-        target=_target(document.target),
+        target=target_in(document.target),
         retry=_retry(document),
         rules=PlanningRules(
             document.misfire_policy,
@@ -119,7 +119,7 @@ def _new_job(document: JobDocument, schedule: Schedule, payload: bytes | None) -
         payload=payload,
         payload_ref=document.payload_ref,
         deadline_ms=document.deadline,
-        on_failure=None if document.on_failure is None else _target(document.on_failure),
+        on_failure=None if document.on_failure is None else target_in(document.on_failure),
     )
 
 
@@ -152,8 +152,13 @@ def _target_errors(document: JobDocument, policy: TargetPolicy) -> Iterator[Fiel
     yield from _errors_of(document.target, "target", policy)
     yield from _completion_errors(document.target.completion)
     if document.on_failure is not None:
-        yield from _errors_of(document.on_failure, "on_failure", policy)
-        yield from _notice_errors(document.on_failure)
+        yield from failure_target_errors(document.on_failure, "on_failure", policy)
+
+
+def failure_target_errors(target: SomeTarget, place: str, policy: TargetPolicy) -> Iterator[FieldError]:
+    """What is wrong with a target that is to be told of failed runs, and stands at a place of a document."""
+    yield from _errors_of(target, place, policy)
+    yield from _notice_errors(target, place)
 
 
 def _errors_of(target: SomeTarget, place: str, policy: TargetPolicy) -> Iterator[FieldError]:
@@ -193,20 +198,20 @@ def _completion_errors(asked: CompletionDocument | None) -> Iterator[FieldError]
         yield FieldError("pointer", place, "out_of_range", f"at most the timeout: {format_duration(asked.timeout)}")
 
 
-def _notice_errors(target: SomeTarget) -> Iterator[FieldError]:
+def _notice_errors(target: SomeTarget, place: str) -> Iterator[FieldError]:
     """A notice has a body, takes the lane of short calls, and ends with its answer."""
     if target.completion is not None:
-        yield FieldError("pointer", "/on_failure/completion", "conflicting_fields", _ENDS_AT_ONCE)
+        yield FieldError("pointer", pointer(place, "completion"), "conflicting_fields", _ENDS_AT_ONCE)
     if isinstance(target, QueueTargetDocument):
         return
     if target.cancel_url is not None:
-        yield FieldError("pointer", "/on_failure/cancel_url", "conflicting_fields", _ENDS_AT_ONCE)
+        yield FieldError("pointer", pointer(place, "cancel_url"), "conflicting_fields", _ENDS_AT_ONCE)
     if target.method in _WITHOUT_BODY:
         detail = f"allowed: {', '.join(sorted(METHODS - _WITHOUT_BODY))}: what is told is the body"
-        yield FieldError("pointer", "/on_failure/method", "not_a_choice", detail)
+        yield FieldError("pointer", pointer(place, "method"), "not_a_choice", detail)
     if target.timeout > LONGEST_SHORT_CALL_MS:
         detail = f"allowed: up to {format_duration(LONGEST_SHORT_CALL_MS)}"
-        yield FieldError("pointer", "/on_failure/timeout", "out_of_range", detail)
+        yield FieldError("pointer", pointer(place, "timeout"), "out_of_range", detail)
 
 
 def _header_error(problem: HeaderProblem, place: str) -> FieldError:
@@ -223,7 +228,8 @@ def _retry_errors(retry: RetryDocument) -> Iterator[FieldError]:
         )
 
 
-def _target(target: SomeTarget) -> Target:
+def target_in(target: SomeTarget) -> Target:
+    """What a document says of a target."""
     if isinstance(target, QueueTargetDocument):
         return QueueTarget(target.queue_url, _completion(target.completion))
     return HttpTarget(
