@@ -132,6 +132,9 @@ class Stage:
     target_names: tuple[str, ...] = ()
     """Reserved last parts of host names (`internal`, `corp`) that may be called all the same: for a private stage."""
 
+    verify_destinations: bool = False
+    """Whether a destination that a tenant has registered lets jobs call only once it has answered a challenge."""
+
     own_hosts: tuple[str, ...] = ()
     """Further host names of this stage's API, beside the gateway's own: its custom domains. No target may be one."""
 

@@ -5,13 +5,13 @@ import click
 from carillon_cli.config import Service, uses_service
 from carillon_cli.output import note, print_fields, print_json, print_table
 
-_COLUMNS = ("DESTINATION", "KIND", "NAME", "CREATED")
+_COLUMNS = ("DESTINATION", "KIND", "NAME", "CREATED", "VERIFIED")
 _KINDS = ("host", "suffix")
 
 
 @click.group()
 def destinations() -> None:
-    """List, add and remove the hosts that jobs may call."""
+    """List, add, verify and remove the hosts that jobs may call."""
 
 
 @destinations.command("list")
@@ -23,7 +23,10 @@ def list_destinations(service: Service) -> None:
         print_json({"data": list(page.items), "next_cursor": page.next_cursor})
         return
     kinds = [(each, next((kind for kind in _KINDS if kind in each), "")) for each in page.items]
-    print_table(_COLUMNS, [(each.get("id"), kind, each.get(kind), each.get("created_at")) for each, kind in kinds])
+    rows = [
+        (each.get("id"), kind, each.get(kind), each.get("created_at"), each.get("verified_at")) for each, kind in kinds
+    ]
+    print_table(_COLUMNS, rows)
 
 
 @destinations.command()
@@ -37,6 +40,19 @@ def add(service: Service, name: str, *, suffix: bool) -> None:
         print_json(added)
     else:
         print_fields(added.items())
+
+
+@destinations.command()
+@click.argument("destination_id", metavar="DESTINATION")
+@click.argument("url")
+@uses_service(url_is_target=True)
+def verify(service: Service, destination_id: str, url: str) -> None:
+    """Have URL, which is of DESTINATION, asked whether it wants to be called. The run shown says what it answers."""
+    asked = service.client.verify_destination(destination_id, url)
+    if service.as_json:
+        print_json(asked)
+    else:
+        print_fields([(name, asked.get(name)) for name in ("id", "state", "verifies")])
 
 
 @destinations.command()

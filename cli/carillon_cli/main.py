@@ -10,7 +10,10 @@ COMMANDS = {
     "audit": ("carillon_cli.audit:audit", "List what was done by whom."),
     "dead-letters": ("carillon_cli.dead_letters:dead_letters", "List and redrive runs that will not be tried again."),
     "demo": ("carillon_cli.dev.demo:demo", "Run Carillon on this machine and watch two jobs at work."),
-    "destinations": ("carillon_cli.destinations:destinations", "List, add and remove the hosts that jobs may call."),
+    "destinations": (
+        "carillon_cli.destinations:destinations",
+        "List, add, verify and remove the hosts that jobs may call.",
+    ),
     "dev": ("carillon_cli.dev.command:dev", "Run Carillon on this machine, on a local AWS."),
     "invoke": ("carillon_cli.invoke:invoke", "Run a deployed function with an event from a file."),
     "jobs": (

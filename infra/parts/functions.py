@@ -424,6 +424,7 @@ def _targets(stage: Stage, api_host: str) -> dict[str, Any]:
         "target_ports": tuple(map(str, stage.target_ports)),
         "target_networks": stage.target_networks,
         "target_names": stage.target_names,
+        "verify_destinations": stage.verify_destinations,
         "own_hosts": (api_host, *stage.own_hosts),
         "target_queues": stage.target_queues,
     }

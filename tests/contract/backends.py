@@ -37,6 +37,7 @@ from carillon.adapters.dynamodb.requests import DynamoIdempotencyRecords
 from carillon.adapters.dynamodb.runs import DynamoRunStore
 from carillon.adapters.dynamodb.slots import DynamoSlotLedger
 from carillon.adapters.dynamodb.tenants import DynamoQuarantine, DynamoTenants
+from carillon.adapters.dynamodb.verifications import DynamoVerifications
 from carillon.adapters.kms import KmsSigningSecrets
 from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedger, MemoryTickLedger
 from carillon.adapters.memory.due import MemoryDueIndex
@@ -60,6 +61,7 @@ from carillon.adapters.memory.tenants import (
     MemoryQuarantine,
     MemorySigningSecrets,
     MemoryTenants,
+    MemoryVerifications,
 )
 from carillon.adapters.s3 import PAYLOADS, SIGNING, S3Payloads
 from carillon.adapters.sqs.routing import QueueName
@@ -85,6 +87,7 @@ from carillon.ports.tenancy import (
     SigningSecrets,
     TenantLimits,
     Tenants,
+    Verifications,
 )
 
 REGION = "us-east-1"
@@ -110,6 +113,7 @@ class Stores:
     trail: AuditTrail
     destinations: DestinationStore
     failure_targets: FailureTargets
+    verifications: Verifications
     breakers: BreakerStore
     requests: IdempotencyRecords
     limits: TenantLimits
@@ -186,6 +190,7 @@ def memory_stores() -> Stores:
         trail=MemoryAuditTrail(state),
         destinations=MemoryDestinations(state),
         failure_targets=MemoryFailureTargets(state),
+        verifications=MemoryVerifications(state),
         breakers=MemoryBreakers(state),
         requests=MemoryIdempotencyRecords(state),
         limits=MemoryTenantLimits(state),
@@ -257,6 +262,7 @@ class Endpoint:
             trail=DynamoAuditTrail(database),
             destinations=DynamoDestinations(database),
             failure_targets=DynamoFailureTargets(database),
+            verifications=DynamoVerifications(database),
             breakers=DynamoBreakers(database),
             requests=DynamoIdempotencyRecords(database),
             limits=DynamoTenantLimits(database),

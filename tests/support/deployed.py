@@ -53,6 +53,7 @@ def environment_of(
     dispatching = {"look_ahead_seconds": 60, "batched_updates": False, "catch_up_rate": 100}
     calling = {"lane": "short", "call_seconds_limit": 60, "side_by_side": 2, "api_url": "http://api.test"}
     targets = {"allow_loopback_targets": True, "target_ports": ("443",)} | dict.fromkeys(NO_ENTRIES, ())
+    targets |= {"verify_destinations": False}
     calling |= {"breaker_failures": 5, "breaker_pause_seconds": 10}
     calling |= {"pause_after_failures": 20, "pause_after_hours": 24}
     values = {**queues, **dead, **tables, **stage, **dispatching, **calling, **targets, **changes}

@@ -26,6 +26,7 @@ from carillon.adapters.memory.tenants import (
     MemoryFailureTargets,
     MemoryQuarantine,
     MemorySigningSecrets,
+    MemoryVerifications,
 )
 from carillon.application.breakers import Breakers
 from carillon.application.bury_message import BuryMessage
@@ -164,6 +165,7 @@ class World:
         self.caller = ScriptedCaller(self.clock)
         self.destinations = MemoryDestinations(self.state)
         self.failure_targets = MemoryFailureTargets(self.state)
+        self.verifications = MemoryVerifications(self.state)
         rules = BreakerRules(failures=self.breaker_failures)
         self.breakers = Breakers(MemoryBreakers(self.state), self.meter, self.ids, rules)
         self.target_queues = MemoryTargetQueues(self.clock, of_stage(queues=[f"*={QUEUE_ARN}", f"*={QUEUE_ARN}.fifo"]))
@@ -224,6 +226,7 @@ class World:
             self.target_queues,
             API_URL,
             lambda: self.port("payloads"),
+            self.port("verifications"),
         )
 
     def burier(self) -> BuryMessage:

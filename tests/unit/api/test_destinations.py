@@ -1,9 +1,11 @@
 """Destinations: registered, listed, removed, and kept to by jobs."""
 
+import json
+
 import pytest
 
-from carillon.domain.destinations import MOST_DESTINATIONS, Destination, DestinationKind
-from support.api import SECRET_VALUE, ApiUnderTest, Json, assert_refused, job
+from carillon.domain.destinations import MOST_DESTINATIONS, Destination, DestinationKind, Verification
+from support.api import SECRET_VALUE, ApiUnderTest, Json, Reply, assert_refused, job
 
 PATH = "/v1/destinations"
 
@@ -19,7 +21,8 @@ def test_a_destination_is_registered_listed_and_removed(api: ApiUnderTest) -> No
     """Its id is what removes it; the list is one page, oldest first; names are in lower case."""
     host, suffix = register(api, host="Hooks.Acme.com."), register(api, suffix="acme.net")
     assert (host["host"], suffix["suffix"]) == ("hooks.acme.com", "acme.net")
-    assert set(host) == {"id", "host", "created_at"}
+    assert set(host) == {"id", "host", "created_at", "verified_at"}
+    assert host["verified_at"] is None
     assert api.call("GET", PATH).json == {"data": [host, suffix], "next_cursor": None}
     assert api.call("DELETE", f"{PATH}/{host['id']}").status == 204
     assert api.call("GET", PATH).json["data"] == [suffix]
@@ -120,3 +123,64 @@ def test_a_lost_race_is_tried_again(api: ApiUnderTest) -> None:
     api.handle = api.build(destinations=Busy(api.world.state))
     register(api, host="hooks.acme.com")
     assert [each["host"] for each in api.call("GET", PATH).json["data"]] == ["other.com", "hooks.acme.com"]
+
+
+def asked(api: ApiUnderTest, destination: Json, url: str) -> Reply:
+    """Have a destination asked."""
+    return api.call("POST", f"{PATH}/{destination['id']}/verify", {"url": url})
+
+
+def test_a_destination_is_asked_by_a_run(api: ApiUnderTest) -> None:
+    """202 with the run that a worker makes, which leads to what came of it and shows no token."""
+    kept = register(api, host="hooks.acme.com")
+    reply = asked(api, kept, "https://Hooks.acme.com/verify")
+    run = reply.json
+    assert (reply.status, run["state"], run["verifies"]) == (202, "queued", kept["id"])
+    assert reply.headers["location"].endswith(f"/v1/runs/{run['id']}")
+    assert api.call("GET", f"/v1/runs/{run['id']}").json == run
+    assert api.call("GET", f"/v1/runs/{run['id']}", key=api.other_key).status == 404
+    (stored,) = api.world.state.runs[run["job_id"]].values()
+    assert stored.next_fire_time is not None
+    token = json.loads(stored.body or b"")["challenge"]
+    assert token not in reply.text
+
+
+@pytest.mark.parametrize(
+    ("body", "where", "code"),
+    [
+        ({}, "/url", "required"),
+        ({"url": 7}, "/url", "wrong_type"),
+        ({"url": "https://10.0.0.1/"}, "/url", "numeric_host"),
+        ({"url": "http://hooks.acme.com/"}, "/url", "bad_scheme"),
+        ({"url": "https://other.acme.com/"}, "/url", "not_a_destination"),
+        ({"url": "https://deep.hooks.acme.com/"}, "/url", "not_a_destination"),
+        ({"url": "https://hooks.acme.com/", "colour": 1}, "/colour", "unknown_field"),
+    ],
+)
+def test_where_it_cannot_be_asked_is_refused(api: ApiUnderTest, body: Json, where: str, code: str) -> None:
+    """At its field, and nobody is asked."""
+    kept = register(api, suffix="hooks.acme.com")
+    assert_refused(api.call("POST", f"{PATH}/{kept['id']}/verify", body), 422, {(where, code)})
+    assert not any(api.world.state.runs.values())
+
+
+def test_only_an_own_destination_can_be_asked(api: ApiUnderTest) -> None:
+    """Another tenant's, or none, is not found."""
+    kept = register(api, host="hooks.acme.com")
+    path, body = f"{PATH}/{kept['id']}/verify", {"url": "https://hooks.acme.com/"}
+    assert api.call("POST", path, body, key=api.other_key).status == 404
+    assert_refused(api.call("POST", f"{PATH}/dst_unknown/verify", body), 404, set())
+
+
+def test_a_stage_may_ask_for_verification(api: ApiUnderTest) -> None:
+    """Then a job is accepted only when its destination has answered, and the list says when that was."""
+    api.handle = api.build(verify_destinations=True)
+    kept = register(api, host="hooks.acme.com")
+    wish = job(target__url="https://hooks.acme.com/cb")
+    assert_refused(api.call("POST", "/v1/jobs", wish), 422, {("/target/url", "not_a_destination")})
+    registered = api.world.destinations.of("acme").entries[0].created_at
+    api.world.verifications.save("acme", kept["id"], Verification(registered, registered + 1_000))
+    assert api.call("POST", "/v1/jobs", wish).status == 201
+    (shown,) = api.call("GET", PATH).json["data"]
+    assert shown["verified_at"] is not None
+    assert api.call("POST", PATH, {"host": "hooks.acme.com"}).json == shown

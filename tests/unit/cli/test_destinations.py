@@ -23,7 +23,7 @@ def test_people_get_a_table(carillon: Run) -> None:
     """With the id that removes a destination, its kind and its name."""
     carillon("destinations", "add", "acme.net", "--suffix")
     head, row = carillon("destinations", "list").stdout.splitlines()
-    assert head.split() == ["DESTINATION", "KIND", "NAME", "CREATED"]
+    assert head.split() == ["DESTINATION", "KIND", "NAME", "CREATED", "VERIFIED"]
     assert row.split()[1:3] == ["suffix", "acme.net"]
 
 

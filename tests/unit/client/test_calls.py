@@ -51,6 +51,9 @@ CALLS: Mapping[str, Call] = {
     "list_destinations": lambda client, _: client.destinations().items,
     "add_destination": lambda client, _: client.add_destination("host", "hooks.carillon.dev")["id"],
     "remove_destination": lambda client, ids: client.remove_destination(ids["destination_id"]),
+    "verify_destination": lambda client, ids: client.verify_destination(
+        ids["destination_id"], "https://svc.carillon.dev/verify"
+    )["state"],
     "get_failure_target": lambda client, _: client.failure_target(),
     "name_failure_target": lambda client, _: client.name_failure_target(JOB_OF_A_CLIENT["target"])["target"],
     "remove_failure_target": lambda client, _: client.remove_failure_target(),

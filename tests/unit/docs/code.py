@@ -27,7 +27,12 @@ _RECORDING = ("count", "observe_group_ms", "observe_ms")
 _MADE_NAMES = {
     "f'{kind}_{end.state}'": [
         *(f"runs_{state}" for state in RunState if state.has_ended),
-        *(f"notices_{state}" for state in RunState if state.has_ended and state is not RunState.SKIPPED),
+        *(
+            f"{aside}_{state}"
+            for aside in ("challenges", "notices")
+            for state in RunState
+            if state.has_ended and state is not RunState.SKIPPED
+        ),
     ],
     "f'throttled_{reason}'": [f"throttled_{reason}" for reason in ThrottleReason],
 }

@@ -121,6 +121,8 @@ def test_items_have_the_keys_that_are_listed() -> None:
         ("jobs", keys.breakers_pk("<tenant>"), "<host>:<port>"),
         ("jobs", job, keys.run_sk("<nominal time>")),
         ("jobs", job, keys.run_sk("<nominal time>_f<n>")),
+        ("jobs", job, keys.run_sk("<nominal time>_v<n>")),
+        ("jobs", keys.verifications_pk("<tenant>"), "<destination id>"),
         ("jobs", job, keys.plan_sk(0).replace("0", "<generation>")),
         ("control", keys.tenant_pk("<tenant>"), keys.TENANT_SK),
         ("control", *keys.tenants_key_key("<tenant>", "<key id>")),

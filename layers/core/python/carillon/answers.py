@@ -47,7 +47,7 @@ JobId = Annotated[str, Form(pattern="^job_[0-9A-HJKMNP-TV-Z]{26}$", examples=["j
 RunId = Annotated[
     str,
     Form(
-        pattern="^job_[0-9A-HJKMNP-TV-Z]{26}@[0-9]{8}T[0-9]{9}Z(~[0-9A-HJKMNP-TV-Z]{4})?(_f[1-9][0-9]{0,8})?$",
+        pattern="^job_[0-9A-HJKMNP-TV-Z]{26}@[0-9]{8}T[0-9]{9}Z(~[0-9A-HJKMNP-TV-Z]{4})?(_[fv][1-9][0-9]{0,8})?$",
         examples=["job_01M8MX0REB67WD2ANKW6N989AG@20261130T001742107Z"],
     ),
 ]
@@ -257,6 +257,7 @@ class Run(TypedDict):
     awaiting: NotRequired[Annotated[Awaiting, Form(description="only in the state awaiting_completion")]]
     failure_notice: NotRequired[Annotated[RunId, Form(description="the run that tells `on_failure` of this one")]]
     notice_of: NotRequired[Annotated[RunId, Form(description="the run that this one tells of")]]
+    verifies: NotRequired[Annotated[str, Form(description="the destination that this run asks")]]
 
 
 class CompletionState(TypedDict):
@@ -390,6 +391,7 @@ class Destination(TypedDict):
     host: NotRequired[str]
     suffix: NotRequired[str]
     created_at: Instant
+    verified_at: Annotated[Instant | None, Form(description="when it has answered its challenge")]
 
 
 class DestinationList(TypedDict):

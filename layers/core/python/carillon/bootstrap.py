@@ -33,7 +33,7 @@ from carillon.entrypoint.settings import (
 if TYPE_CHECKING:
     from carillon.adapters.s3 import S3Payloads
     from carillon.domain.failing import FailingRules
-    from carillon.ports.tenancy import FailureTargets
+    from carillon.ports.tenancy import DestinationStore, FailureTargets, Verifications
 
 # ruff: noqa: PLC0415 - see above
 
@@ -86,6 +86,8 @@ def api() -> Handler:
         shards=settings.shards,
         retention_ms=settings.retention_days * DAY_MS,
         failure_targets=lambda: _failure_targets_in(database),
+        verifications=lambda: _verifications_in(database),
+        verify_destinations=settings.verify_destinations,
         failing=_failing(settings),
     )
     return observed(answer, process.meter)
@@ -172,7 +174,6 @@ def dispatcher() -> Handler:
 def worker() -> Handler:
     """The functions that start runs and call targets: the same code for short and for long calls."""
     from carillon.adapters.dynamodb.breakers import DynamoBreakers
-    from carillon.adapters.dynamodb.destinations import DynamoDestinations
     from carillon.adapters.dynamodb.failure_targets import DynamoFailureTargets
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.adapters.dynamodb.runs import DynamoRunStore
@@ -212,7 +213,7 @@ def worker() -> Handler:
             call_limit_ms=settings.call_seconds_limit * 1000,
             hide_first=is_long,
         ),
-        destinations=RememberingDestinations(DynamoDestinations(database), process.clock),
+        destinations=RememberingDestinations(_admitting(settings, database), process.clock),
         breakers=Breakers(
             RememberingBreakers(DynamoBreakers(database), process.clock),
             process.meter,
@@ -222,6 +223,7 @@ def worker() -> Handler:
         sender=SqsSender(process.clock, _policy(settings), process.client_for_sends),
         api_url=settings.api_url,
         payloads=process.payloads(settings.payloads_bucket),
+        verifications=_verifications_in(database),
     )
     urls = (settings.high_queue_url, settings.normal_queue_url, settings.low_queue_url, settings.long_queue_url)
     return process.batches(execute, process.client("sqs"), urls, side_by_side=settings.side_by_side)
@@ -398,6 +400,25 @@ def _failure_targets_in(database: Database) -> "FailureTargets":
     from carillon.adapters.dynamodb.failure_targets import DynamoFailureTargets
 
     return DynamoFailureTargets(database)
+
+
+def _verifications_in(database: Database) -> "Verifications":
+    """Which destinations were verified, likewise."""
+    from carillon.adapters.dynamodb.verifications import DynamoVerifications
+
+    return DynamoVerifications(database)
+
+
+def _admitting(settings: WorkerSettings, database: Database) -> "DestinationStore":
+    """Where tenants let their jobs call: of a stage that asks for it, only what was verified."""
+    from carillon.adapters.dynamodb.destinations import DynamoDestinations
+
+    registered = DynamoDestinations(database)
+    if not settings.verify_destinations:
+        return registered
+    from carillon.application.verified_destinations import VerifiedDestinations
+
+    return VerifiedDestinations(registered, _verifications_in(database))
 
 
 def _failing(settings: FailingSettings) -> "FailingRules":

@@ -31,6 +31,7 @@ from carillon.domain.admission import (
 from carillon.domain.breaker import TARGET_UNAVAILABLE, Abandon, Park, Pass
 from carillon.domain.callbacks import completable, request_of
 from carillon.domain.completions import ACCEPTED, TOKEN_BYTES, new_token, token_digest
+from carillon.domain.destinations import ANYWHERE
 from carillon.domain.due import due_time
 from carillon.domain.job import Completion, Definition, HttpTarget, JobSpec, QueueTarget, Target
 from carillon.domain.messages import MessageKind, NewerMessageError, UnreadableMessageError, WorkMessage
@@ -52,7 +53,7 @@ from carillon.ports.errors import PayloadMissingError, UnavailableError, Unreada
 from carillon.ports.execution import Caller, Delivery, Sender
 from carillon.ports.payloads import Payloads
 from carillon.ports.runs import Refused, Saved
-from carillon.ports.tenancy import DestinationStore, SigningSecrets
+from carillon.ports.tenancy import DestinationStore, SigningSecrets, Verifications
 
 logger = logging.getLogger("carillon")
 
@@ -91,6 +92,8 @@ class ExecuteRun:
     api_url: str
     """Where targets reach the API of this stage, without a slash at its end."""
     payloads: Callable[[], Payloads]
+    verifications: Verifications | None = None
+    """Where it is recorded that a destination has answered its challenge."""
 
     def __call__(self, delivery: Delivery, stop_by_ms: int) -> bool:
         """Handle one message; returns whether it may be deleted.
@@ -176,7 +179,7 @@ class ExecuteRun:
         if not secrets:
             written = self.records.end(run, definition, End(RunState.DEAD_LETTERED, "no_signing_secret"))
             return DONE if isinstance(written, Saved) else self.records.settle(written, definition, delivery)
-        destinations = self.destinations.of(run.tenant)
+        destinations = ANYWHERE if run.key.is_challenge else self.destinations.of(run.tenant)
         admission = self._admission(run, definition, now_ms)
         if not isinstance(admission, Pass):
             written = self._wait_for_target(run, definition, admission)
@@ -195,7 +198,7 @@ class ExecuteRun:
         )
         if isinstance(begun, Refused):
             return self.records.settle(begun, definition, delivery)
-        if run.attempt == 0 and begun.run.lateness_ms is not None and not run.key.is_notice:
+        if run.attempt == 0 and begun.run.lateness_ms is not None and not run.key.is_aside:
             self.records.meter.observe_ms("lateness_ms", begun.run.lateness_ms)
         now_ms = self.records.clock.now_ms()
         deadline_ms = now_ms + self._timeout_ms(definition)
@@ -267,7 +270,7 @@ class ExecuteRun:
         for _ in range(MOST_RACES):
             written = self._record(run, definition, outcome)
             if isinstance(written, Saved):
-                if written.run.reason == TARGET_GONE and not run.key.is_notice:
+                if written.run.reason == TARGET_GONE and not run.key.is_aside:
                     _pause_gone(self.records, written.run, definition.spec.target)
                 return DONE
             newest = written.run
@@ -283,8 +286,11 @@ class ExecuteRun:
 
     def _record(self, run: Run, definition: Definition, outcome: Outcome) -> Saved | Refused:
         now_ms = self.records.clock.now_ms()
-        attempts = finished_attempt(run, _attempt(run, outcome, now_ms))
-        verdict = classify(outcome, definition.spec.retry.retry_on)
+        verdict, error = classify(outcome, definition.spec.retry.retry_on), error_code(outcome)
+        if verdict is Verdict.SUCCEEDED and run.key.is_challenge:
+            error = _prove(self.verifications, run, outcome, now_ms)
+            verdict = Verdict.SUCCEEDED if error is None else Verdict.PERMANENT
+        attempts = finished_attempt(run, _attempt(run, outcome, error, now_ms))
         is_sent = verdict is Verdict.SUCCEEDED and isinstance(definition.spec.target, QueueTarget)
         is_accepted = run.may_be_completed and (is_sent or outcome.status == ACCEPTED)
         if verdict is Verdict.SUCCEEDED and not is_accepted:
@@ -299,7 +305,7 @@ class ExecuteRun:
             definition,
             attempts,
             unit=self.ids.unit(),
-            permanent=None if verdict is Verdict.RETRYABLE else error_code(outcome) or "permanent",
+            permanent=None if verdict is Verdict.RETRYABLE else error or "permanent",
             retry_after_ms=None if outcome.retry_after is None else parse_retry_after(outcome.retry_after, now_ms),
         )
 
@@ -316,22 +322,29 @@ class ExecuteRun:
 
 def _due_ms(run: Run, definition: Definition) -> int:
     """When a run is due, epoch ms: a notice, when the run that it tells of has ended."""
-    return run.scheduled_for if run.key.is_notice else due_time(definition.job, run.key)
+    return run.scheduled_for if run.key.is_aside else due_time(definition.job, run.key)
 
 
-def _attempt(run: Run, outcome: Outcome, now_ms: int) -> Attempt:
+def _attempt(run: Run, outcome: Outcome, error: str | None, now_ms: int) -> Attempt:
     begun = run.attempts[-1]
     return Attempt(
         number=begun.number,
         started_at=begun.started_at,
         ended_at=now_ms,
         status=outcome.status,
-        error=error_code(outcome),
+        error=error,
         excerpt=outcome.excerpt or None,
         truncated=outcome.truncated,
         revision=begun.revision,
         token_digest=begun.token_digest,
     )
+
+
+def _prove(verifications: Verifications | None, run: Run, outcome: Outcome, now_ms: int) -> str | None:
+    """Judge the answer of a destination to its challenge, which is rare too."""
+    from carillon.application.verified_destinations import prove  # noqa: PLC0415 - see below
+
+    return prove(verifications, run, outcome, now_ms)
 
 
 def _pause_gone(records: RunRecords, run: Run, called: Target) -> None:

@@ -92,7 +92,7 @@ class RunRecords:
         )
         saved = self._bury(over, definition) if over.state is RunState.DEAD_LETTERED else self.save(over)
         if isinstance(saved, Saved):
-            kind = "notices" if run.key.is_notice else "runs"
+            kind = "challenges" if run.key.is_challenge else "notices" if run.key.is_notice else "runs"
             self.meter.count(f"{kind}_{end.state}")
             logger.info("run ended", extra={"action": "run_ended", **facts(run), "state": end.state, "why": end.reason})
             if saved.run.failed_row is not None:
@@ -106,7 +106,7 @@ class RunRecords:
 
     def _failed_row(self, dead: Run, definition: Definition | None) -> FailedRow | None:
         """How many runs of the job have failed in a row with this one, where that is counted."""
-        if self.failing is None or definition is None or dead.key.is_notice:
+        if self.failing is None or definition is None or dead.key.is_aside:
             return None
         from carillon.application.pause_failing import failed_in_a_row  # noqa: PLC0415 - rare: see `_notice`
 
@@ -119,7 +119,7 @@ class RunRecords:
 
     def _notice(self, dead: Run, definition: Definition | None) -> Run | None:
         """The notice of a dead letter: none if nobody is to be told, or if it is a notice itself."""
-        if dead.key.is_notice or not self._tells_somebody(dead, definition):
+        if dead.key.is_aside or not self._tells_somebody(dead, definition):
             return None
         from carillon.domain.notices import notice_of  # noqa: PLC0415 - rare, and not to be paid for at a cold start
 
@@ -142,11 +142,15 @@ class RunRecords:
         return self.runs.end_with_notice(told, notice, seen=dead.rev - 1 or None)
 
     def read(self, message: WorkMessage) -> tuple[Definition | None, Run | None]:
-        """The job of a message, and the record of its run if it has one already: as a notice has it, if it is one."""
+        """The job of a message, and the record of its run if it has one already; the job as that run has it."""
         definition = self.jobs.get(message.key.job_id)
         run = self.runs.get(message.key) if message.kind is MessageKind.WAIT else None
-        if run is None or not message.key.is_notice:
+        if run is None or not message.key.is_aside:
             return definition, run
+        if message.key.is_challenge:
+            from carillon.domain.challenges import as_challenge  # noqa: PLC0415 - same
+
+            return as_challenge(run), run
         from carillon.domain.notices import as_notice  # noqa: PLC0415 - same
 
         has_own = definition is not None and definition.spec.on_failure is not None

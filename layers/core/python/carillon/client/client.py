@@ -290,6 +290,10 @@ class Client:
         """Remove a destination. Without the last one, jobs may call every host again."""
         self._delete(f"/v1/destinations/{_segment(destination_id)}")
 
+    def verify_destination(self, destination_id: str, url: str) -> "answers.Run":
+        """Have a URL of a destination asked whether it wants to be called; gives the run that asks."""
+        return cast("answers.Run", self._act(f"/v1/destinations/{_segment(destination_id)}/verify", {"url": url}))
+
     def failure_target(self) -> "answers.FailureTarget":
         """Who is told of failed runs of jobs that name nobody themselves; its `target` is None if nobody is."""
         return cast("answers.FailureTarget", self._get("/v1/on-failure"))

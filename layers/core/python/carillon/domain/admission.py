@@ -131,7 +131,7 @@ def _judge_waiting(definition: Definition | None, run: Run, now_ms: int) -> Judg
         return End(RunState.CANCELLED, "job_cancelled")
     if run.key.is_notice and definition.spec.on_failure is None:
         return End(RunState.CANCELLED, REMOVED)
-    if run.key.is_manual and not run.key.is_notice:
+    if run.key.is_manual and not run.key.is_aside:
         return Start()
     if now_ms > run.scheduled_for + MAX_AGE_MS:
         return End(RunState.DEAD_LETTERED, "max_age")
@@ -169,7 +169,7 @@ def redrive_refusal(run: Run, definition: Definition, now_ms: int) -> str | None
         return f"it is {run.state}"
     if definition.job.state is JobState.CANCELLED:
         return "its job is cancelled"
-    if run.key.is_notice or run.key.is_manual:
+    if run.key.is_aside or run.key.is_manual:
         return None
     if now_ms > run.scheduled_for + MAX_AGE_MS:
         return "it is older than 14 days"

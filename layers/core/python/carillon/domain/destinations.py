@@ -22,6 +22,7 @@ class Destination:
     kind: DestinationKind
     name: str
     created_at: int
+    is_pending: bool = False  # where the stage asks for verification: it has not answered yet, and lets nobody call
 
     @property
     def id(self) -> str:
@@ -30,7 +31,16 @@ class Destination:
 
     def admits(self, host: str) -> bool:
         """Whether a host (lower-case, no trailing dot) is, or lies in, this destination."""
-        return host == self.name or (self.kind is DestinationKind.SUFFIX and host.endswith(f".{self.name}"))
+        is_in = host == self.name or (self.kind is DestinationKind.SUFFIX and host.endswith(f".{self.name}"))
+        return is_in and not self.is_pending
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """That a destination, registered at an instant, has answered its challenge; both in epoch ms."""
+
+    registered_at: int
+    at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """Names of jobs and runs, and the shard that a job lives in.
 
 A job id is `job_` and a ULID. A run id is `<job id>@<name>`, where the name is the nominal time in UTC to the
-millisecond (`20261012T023000000Z`). Behind it stand `~` and four characters for a manual run, and `_f` and a number for
-the notice that a run has failed. A run id holds no dot, because it is the `webhook-id` and a dot separates what is
-signed.
+millisecond (`20261012T023000000Z`). Behind it stand `~` and four characters for a manual run, `_f` and a number for
+the notice that a run has failed, and `_v` and a number where a destination is asked whether it wants to be called. A
+run id holds no dot, because it is the `webhook-id` and a dot separates what is signed.
 """
 
 import re
@@ -13,8 +13,9 @@ from hashlib import sha256
 from carillon.domain.instants import format_compact, parse_compact
 
 JOB_ID = re.compile(r"job_[0-7][0-9A-HJKMNP-TV-Z]{25}", re.ASCII)
-RUN_NAME = re.compile(r"([0-9]{8}T[0-9]{9}Z)(~[0-9A-HJKMNP-TV-Z]{4})?(_f[1-9][0-9]{0,8})?", re.ASCII)
-NOTICE_MARK = "_f"
+RUN_NAME = re.compile(r"([0-9]{8}T[0-9]{9}Z)(~[0-9A-HJKMNP-TV-Z]{4})?(_[fv][1-9][0-9]{0,8})?", re.ASCII)
+NOTICE_MARK, CHALLENGE_MARK = "_f", "_v"
+_ASIDE = "_"
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 MOST_SHARDS = 4096
 
@@ -46,9 +47,19 @@ class RunKey:
         return "~" in self.name
 
     @property
+    def is_aside(self) -> bool:
+        """Whether it is no run of its job: a notice or a challenge."""
+        return is_aside_name(self.name)
+
+    @property
     def is_notice(self) -> bool:
         """Whether the run tells of another run's failure."""
-        return is_notice_name(self.name)
+        return NOTICE_MARK in self.name
+
+    @property
+    def is_challenge(self) -> bool:
+        """Whether the run asks a destination whether it wants to be called."""
+        return CHALLENGE_MARK in self.name
 
     @property
     def tells_of(self) -> "RunKey":
@@ -57,11 +68,15 @@ class RunKey:
 
     @property
     def _names_run(self) -> str:
-        return self.name.partition(NOTICE_MARK)[0]
+        return self.name.partition(_ASIDE)[0]
 
     def notice(self, rev: int) -> "RunKey":
         """The key of the notice of this run's end, by the rev with which it ended: it may end again, redriven."""
         return RunKey(self.job_id, f"{self.name}{NOTICE_MARK}{rev}")
+
+    def challenge(self) -> "RunKey":
+        """The key of a challenge that is due at the time of this run."""
+        return RunKey(self.job_id, f"{self.name}{CHALLENGE_MARK}1")
 
     @classmethod
     def of(cls, job_id: str, scheduled_for: int) -> "RunKey":
@@ -102,9 +117,9 @@ class RunKey:
         return cls(job_id, name)
 
 
-def is_notice_name(name: str) -> bool:
-    """Whether the name of a run is that of a notice."""
-    return NOTICE_MARK in name
+def is_aside_name(name: str) -> bool:
+    """Whether the name is of a notice or a challenge, which are no runs of their job."""
+    return _ASIDE in name
 
 
 def is_job_id(text: str) -> bool:

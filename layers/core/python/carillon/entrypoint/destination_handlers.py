@@ -1,15 +1,20 @@
 """The handlers of destinations: each parses, calls one use case, and maps the outcome."""
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 from carillon.application.destinations import EditDestinations
+from carillon.application.verified_destinations import verified_at
+from carillon.application.verify_destinations import AskDestination, WrongHostError
 from carillon.domain.destinations import Destination, DestinationKind
 from carillon.domain.instants import format_instant
 from carillon.domain.targets import TargetPolicy
 from carillon.entrypoint.http_request import Answer, Request, require_json
 from carillon.entrypoint.json_text import read_object
+from carillon.entrypoint.problems import FieldError, invalid
+from carillon.entrypoint.views import shown_instant, view_of_run
+from carillon.ports.tenancy import Verifications
 
 if TYPE_CHECKING:
     from carillon import answers
@@ -23,11 +28,15 @@ class DestinationHandlers:
 
     edit: EditDestinations
     policy: TargetPolicy
+    verifications: Verifications
+    ask: AskDestination
 
     def list_destinations(self, request: Request) -> Answer:
         """GET /v1/destinations: a hundred at the most, so there is one page."""
         found = self.edit.all_of(request.tenant).entries
-        shown: answers.DestinationList = {"data": [view_of_destination(each) for each in found], "next_cursor": None}
+        known = self.verifications.of(request.tenant) if found else {}
+        views = [view_of_destination(each, verified_at(each, known.get(each.id))) for each in found]
+        shown: answers.DestinationList = {"data": views, "next_cursor": None}
         return Answer(200, json.dumps(shown))
 
     def register(self, request: Request) -> Answer:
@@ -37,17 +46,34 @@ class DestinationHandlers:
         require_json(request)
         kind, name = read_destination(read_object(request.body), self.policy)
         destination, is_new = self.edit.register(request.tenant, kind, name, request.now_ms)
-        return Answer(201 if is_new else 200, json.dumps(view_of_destination(destination)))
+        return Answer(201 if is_new else 200, json.dumps(self._view(request, destination)))
+
+    def verify(self, request: Request) -> Answer:
+        """POST /v1/destinations/{destination_id}/verify: a worker asks the destination, within seconds."""
+        from carillon.entrypoint.wire.destinations import read_verification
+
+        require_json(request)
+        url, host = read_verification(read_object(request.body), self.policy)
+        ask = self.ask if request.ids is None else replace(self.ask, ids=request.ids)
+        try:
+            run = ask(request.tenant, request.path_values["destination_id"], url, host, request.now_ms)
+        except WrongHostError as error:
+            detail = f"only {error.expected} can answer for this destination"
+            raise invalid([FieldError("pointer", "/url", "not_a_destination", detail)]) from None
+        return Answer(202, json.dumps(view_of_run(run)), {"Location": request.path("v1", "runs", run.key.run_id)})
 
     def remove(self, request: Request) -> Answer:
         """DELETE /v1/destinations/{destination_id}."""
         self.edit.remove(request.tenant, request.path_values["destination_id"])
         return Answer(204)
 
+    def _view(self, request: Request, destination: Destination) -> "answers.Destination":
+        known = self.verifications.of(request.tenant).get(destination.id)
+        return view_of_destination(destination, verified_at(destination, known))
 
-def view_of_destination(destination: Destination) -> "answers.Destination":
+
+def view_of_destination(destination: Destination, verified_ms: int | None) -> "answers.Destination":
     """A destination as answers show it."""
-    created_at = format_instant(destination.created_at)
-    if destination.kind is DestinationKind.HOST:
-        return {"id": destination.id, "host": destination.name, "created_at": created_at}
-    return {"id": destination.id, "suffix": destination.name, "created_at": created_at}
+    times = {"created_at": format_instant(destination.created_at), "verified_at": shown_instant(verified_ms)}
+    name = {"host" if destination.kind is DestinationKind.HOST else "suffix": destination.name}
+    return cast("answers.Destination", {"id": destination.id, **name, **times})

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from carillon.entrypoint.failure_target_handlers import FailureTargetHandlers
     from carillon.entrypoint.key_handlers import KeyHandlers
     from carillon.entrypoint.tenant_handlers import TenantHandlers
-    from carillon.ports.tenancy import FailureTargets
+    from carillon.ports.tenancy import FailureTargets, Verifications
 
 # ruff: noqa: PLC0415 - what few requests need is loaded with the first of them
 
@@ -89,6 +89,8 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     shards: int,
     retention_ms: int,
     failure_targets: "Callable[[], FailureTargets]",
+    verifications: "Callable[[], Verifications]",
+    verify_destinations: bool = False,
     failing: "FailingRules | None" = None,
 ) -> Api:
     """The API over its ports.
@@ -113,18 +115,22 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         shards: how many shards new jobs are hashed onto.
         retention_ms: how long ended jobs and runs are kept.
         failure_targets: gives the store of whom tenants have told of failures, when a request or a failure needs it.
+        verifications: gives the store of verified destinations, likewise.
+        verify_destinations: whether only verified destinations may be called.
         failing: when a job is paused for its failures; None: never.
     """
+    admitting = _verified(destinations, verifications()) if verify_destinations else destinations
+    shard_count = ShardCount(shard_ledger, shards)
     cursors = Cursors(cursor_key)
     of_jobs = JobHandlers(
-        CreateJob(jobs, ids, ShardCount(shard_ledger, shards), KeepUpload(uploads)),
+        CreateJob(jobs, ids, shard_count, KeepUpload(uploads)),
         GetJob(jobs),
         ListJobs(jobs),
         EditJob(jobs, runs, retention_ms),
         TriggerRun(jobs, runs, ids, retention_ms),
         cursors,
         policy,
-        destinations,
+        admitting,
     )
     routes = _routes(
         of_jobs,
@@ -132,8 +138,8 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         _later(lambda: _of_dead_letters(jobs, runs, retention_ms, cursors)),
         _later(lambda: _of_tenants(secrets, trail, ids, cursors)),
         _later(lambda: _of_keys(keys, ids)),
-        _later(lambda: _of_destinations(destinations, policy)),
-        of_failure_targets=_later(lambda: _of_failure_targets(failure_targets(), policy, destinations, ids)),
+        _later(lambda: _of_destinations(destinations, policy, verifications(), runs, shard_count, ids)),
+        of_failure_targets=_later(lambda: _of_failure_targets(failure_targets(), policy, admitting, ids)),
         of_completions=_later(
             lambda: _of_completions(
                 jobs, runs, clock, meter, ids, retention_ms, failing=failing, named=failure_targets()
@@ -211,11 +217,26 @@ def _of_keys(keys: ApiKeys, ids: Ids) -> "KeyHandlers":
     return KeyHandlers(ListKeys(keys), CreateKey(keys, maker), RotateKey(keys, maker), RevokeKey(keys, maker))
 
 
-def _of_destinations(destinations: DestinationStore, policy: TargetPolicy) -> "DestinationHandlers":
+def _verified(destinations: DestinationStore, verifications: "Verifications") -> DestinationStore:
+    from carillon.application.verified_destinations import VerifiedDestinations
+
+    return VerifiedDestinations(destinations, verifications)
+
+
+def _of_destinations(
+    destinations: DestinationStore,
+    policy: TargetPolicy,
+    verifications: "Verifications",
+    runs: RunStore,
+    shards: ShardCount,
+    ids: Ids,
+) -> "DestinationHandlers":
     from carillon.application.destinations import EditDestinations
+    from carillon.application.verify_destinations import AskDestination
     from carillon.entrypoint.destination_handlers import DestinationHandlers
 
-    return DestinationHandlers(EditDestinations(destinations), policy)
+    ask = AskDestination(destinations, runs, shards, ids)
+    return DestinationHandlers(EditDestinations(destinations), policy, verifications, ask)
 
 
 def _of_failure_targets(
@@ -278,6 +299,7 @@ def _routes(  # noqa: PLR0913 - the handlers of each area
         Route("GET", "/v1/destinations", "admin", of_destinations.list_destinations),
         Route("POST", "/v1/destinations", "admin", of_destinations.register),
         Route("DELETE", "/v1/destinations/{destination_id}", "admin", of_destinations.remove),
+        Route("POST", "/v1/destinations/{destination_id}/verify", "admin", of_destinations.verify),
         Route("GET", "/v1/on-failure", "admin", of_failure_targets.get),
         Route("PUT", "/v1/on-failure", "admin", of_failure_targets.put),
         Route("DELETE", "/v1/on-failure", "admin", of_failure_targets.remove),

@@ -167,6 +167,9 @@ class TargetSettings:
     own_hosts: Names
     """Host names of this stage's own API, which no target may be."""
 
+    verify_destinations: bool
+    """Whether a destination that a tenant has registered lets jobs call only once it has answered a challenge."""
+
     target_queues: Queues
     """The queues that targets may be, and of which tenants: `acme=<ARN>`, `team-*=<ARN>`, `*=<ARN>`."""
 

@@ -109,6 +109,10 @@ def view_of_run(run: Run) -> "answers.Run":
         view["failure_notice"] = RunKey(run.key.job_id, run.notice).run_id
     if run.key.is_notice:
         view["notice_of"] = run.key.tells_of.run_id
+    if run.key.is_challenge:
+        from carillon.domain.challenges import challenge_in  # noqa: PLC0415 - rare, and not to be paid for at a cold start
+
+        view["verifies"] = challenge_in(run).destination_id
     if run.block:
         view["block"] = _block(run.block)
     if run.completion_until is not None:

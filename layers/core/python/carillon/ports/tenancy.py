@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
     from collections.abc import Iterable, Mapping, Sequence
 
     from carillon.domain.audit import AuditEvent
-    from carillon.domain.destinations import Destinations
+    from carillon.domain.destinations import Destinations, Verification
     from carillon.domain.idempotency import IdempotencyRecord
     from carillon.domain.job import Target
     from carillon.domain.limits import Limits
@@ -175,4 +175,16 @@ class FailureTargets(Protocol):
 
     def set(self, tenant: str, target: Target | None, event: AuditEvent) -> None:
         """Name somebody in place of whoever was named, or nobody, with the event that tells of it; both or neither."""
+        ...
+
+
+class Verifications(Protocol):
+    """Which destinations were verified. Workers add them."""
+
+    def of(self, tenant: str) -> Mapping[str, Verification]:
+        """A tenant's, by the ids of the destinations."""
+        ...
+
+    def save(self, tenant: str, destination_id: str, verification: Verification) -> None:
+        """Record one, in place of an earlier one."""
         ...

@@ -5,7 +5,7 @@ Several are reserved words in DynamoDB (`shard` is one), so expressions alias ev
 
 from typing import Any, Final
 
-from carillon.domain.identity import is_notice_name
+from carillon.domain.identity import is_aside_name
 
 # ---------------------------------------------------------------------------------------------------------- attributes
 
@@ -81,6 +81,10 @@ RETRY_AT: Final = "retry_at"
 PROBE_UNTIL: Final = "probe_until"
 PROBE_ID: Final = "probe_id"
 CLOSED_AT: Final = "closed_at"
+
+# of verified destinations
+REGISTERED_AT: Final = "registered_at"
+VERIFIED_AT: Final = "verified_at"
 
 # of the control table
 OWNER: Final = "owner"
@@ -160,7 +164,7 @@ def segment_in(sk: str) -> int | None:
 
 def run_sk(name: str) -> str:
     """The sort key of a run: sorts by nominal time. Notices stand apart, so that nobody lists them among the runs."""
-    return (NOTICE_PREFIX if is_notice_name(name) else RUN_PREFIX) + name
+    return (NOTICE_PREFIX if is_aside_name(name) else RUN_PREFIX) + name
 
 
 def run_name_in(sk: str) -> str | None:
@@ -175,6 +179,14 @@ BREAKERS_PREFIX: Final = "BREAKERS#"
 def breakers_pk(tenant: str) -> str:
     """The partition of the breakers of a tenant's targets, whose sort keys are the targets."""
     return BREAKERS_PREFIX + tenant
+
+
+VERIFICATIONS_PREFIX: Final = "VERIFICATIONS#"
+
+
+def verifications_pk(tenant: str) -> str:
+    """The partition of a tenant's verified destinations, whose sort keys are their ids."""
+    return VERIFICATIONS_PREFIX + tenant
 
 
 # ------------------------------------------------------------------------------------------------------- control table

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from carillon.adapters.memory.state import MemoryState
 from carillon.domain.dead_letters import Place, place_at, place_of, position_of
-from carillon.domain.identity import RunKey, is_notice_name
+from carillon.domain.identity import RunKey, is_aside_name
 from carillon.domain.planning import DueRun
 from carillon.domain.run import Run, RunState
 from carillon.ports.runs import DeadPage, Refused, RunPage, Saved
@@ -43,7 +43,7 @@ class MemoryRunStore:
         """A job's runs, newest nominal time first, from before the name given."""
         with self._state.lock:
             runs = self._state.runs[job_id]
-            listed = (name for name in runs if not is_notice_name(name))
+            listed = (name for name in runs if not is_aside_name(name))
             names = sorted((name for name in listed if before is None or name < before), reverse=True)
             page = tuple(runs[name] for name in names[:limit])
         return RunPage(page, page[-1].key.name if len(names) > limit else None)

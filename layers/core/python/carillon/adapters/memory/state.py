@@ -7,7 +7,7 @@ from threading import RLock
 from carillon.adapters.store_rules import due_job, due_run
 from carillon.domain.audit import AuditEvent
 from carillon.domain.breaker import Breaker
-from carillon.domain.destinations import Destinations
+from carillon.domain.destinations import Destinations, Verification
 from carillon.domain.idempotency import IdempotencyRecord
 from carillon.domain.job import Job, JobSpec, Target
 from carillon.domain.limits import Limits
@@ -73,6 +73,7 @@ class MemoryState:
     tenants: dict[str, Tenant] = field(default_factory=dict)
     api_keys: dict[str, ApiKey] = field(default_factory=dict)
     destinations: dict[str, Destinations] = field(default_factory=dict)
+    verifications: defaultdict[str, dict[str, Verification]] = field(default_factory=lambda: defaultdict(dict))
     failure_targets: dict[str, Target] = field(default_factory=dict)
     breakers: dict[tuple[str, str], Breaker] = field(default_factory=dict)
     secrets: defaultdict[str, dict[str, tuple[SigningSecret, str]]] = field(default_factory=lambda: defaultdict(dict))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from carillon.adapters.memory.state import MemoryState, SetAside
 from carillon.domain.audit import AuditEvent
 from carillon.domain.breaker import Breaker
-from carillon.domain.destinations import ANYWHERE, Destinations
+from carillon.domain.destinations import ANYWHERE, Destinations, Verification
 from carillon.domain.job import Target
 from carillon.domain.secrets import Rotation, SigningSecret, signing
 from carillon.domain.tenancy import ApiKey, Tenant
@@ -162,6 +162,23 @@ class MemoryDestinations:
                 self._state.destinations[tenant] = destinations
                 return True
             return stored == destinations
+
+
+class MemoryVerifications:
+    """Which destinations were verified."""
+
+    def __init__(self, state: MemoryState) -> None:
+        self._state = state
+
+    def of(self, tenant: str) -> Mapping[str, Verification]:
+        """A tenant's, by the ids of the destinations."""
+        with self._state.lock:
+            return dict(self._state.verifications[tenant])
+
+    def save(self, tenant: str, destination_id: str, verification: Verification) -> None:
+        """Record one, in place of an earlier one."""
+        with self._state.lock:
+            self._state.verifications[tenant][destination_id] = verification
 
 
 class MemoryFailureTargets:

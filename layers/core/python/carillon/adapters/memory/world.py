@@ -22,6 +22,7 @@ from carillon.adapters.memory.tenants import (
     MemoryQuarantine,
     MemorySigningSecrets,
     MemoryTenants,
+    MemoryVerifications,
 )
 
 
@@ -52,6 +53,7 @@ class MemoryWorld:
     quarantine: MemoryQuarantine = field(init=False)
     destinations: MemoryDestinations = field(init=False)
     failure_targets: MemoryFailureTargets = field(init=False)
+    verifications: MemoryVerifications = field(init=False)
     operations: MemoryOperations = field(init=False)
     operation_queue: MemoryOperationQueue = field(init=False)
     payloads: MemoryPayloads = field(init=False, default_factory=MemoryPayloads)
@@ -77,5 +79,6 @@ class MemoryWorld:
         self.quarantine = MemoryQuarantine(self.state)
         self.destinations = MemoryDestinations(self.state)
         self.failure_targets = MemoryFailureTargets(self.state)
+        self.verifications = MemoryVerifications(self.state)
         self.operations = MemoryOperations(self.state)
         self.operation_queue = MemoryOperationQueue()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from carillon import answers
 from carillon.entrypoint.openapi.operation import Answered, Body, Operation
 from carillon.entrypoint.wire.actions import NoOptions, RotationOptions
-from carillon.entrypoint.wire.destinations import DestinationDocument
+from carillon.entrypoint.wire.destinations import DestinationDocument, VerificationDocument
 from carillon.entrypoint.wire.failure_targets import FailureTargetDocument
 from carillon.entrypoint.wire.keys import KeyDocument
 
@@ -64,6 +64,14 @@ OPERATIONS: Mapping[str, Operation] = {
         "Remove a destination",
         {204: Answered("it is removed")},
         ("not_found",),
+    ),
+    "POST /v1/destinations/{destination_id}/verify": Operation(
+        "verify_destination",
+        "destinations",
+        "Ask a destination whether it wants to be called",
+        {202: Answered("the [run that asks](#verifying-a-destination)", answers.Run, ("Location",))},
+        ("not_found",),
+        Body(VerificationDocument, {"url": "https://svc.carillon.dev/verify"}),
     ),
     "GET /v1/on-failure": Operation(
         "get_failure_target",

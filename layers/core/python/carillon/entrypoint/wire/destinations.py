@@ -1,9 +1,9 @@
-"""The document of a destination."""
+"""The documents of destinations."""
 
 from typing import Annotated
 
 from carillon.domain.destinations import DestinationKind
-from carillon.domain.targets import TargetPolicy, TargetRefused, read_host
+from carillon.domain.targets import TargetPolicy, TargetRefused, parse_target_url, read_host
 from carillon.entrypoint.json_text import JsonObject
 from carillon.entrypoint.problems import FieldError, invalid, pointer
 from carillon.entrypoint.wire.fields import Document, told
@@ -34,3 +34,22 @@ def read_destination(sent: JsonObject, policy: TargetPolicy) -> tuple[Destinatio
         return kind, read_host(name, policy)
     except TargetRefused as error:
         raise invalid([FieldError("pointer", pointer(kind), error.code, error.detail)]) from None
+
+
+class VerificationDocument(Document):
+    """Where a destination is asked whether it wants to be called."""
+
+    url: Annotated[str, told("of the destination itself: of the host, or of the suffix and of no host below it")]
+
+
+def read_verification(sent: JsonObject, policy: TargetPolicy) -> tuple[str, str]:
+    """The URL that is to be asked, and its host.
+
+    Raises:
+        Refusal: something in it is not valid; each error names its field.
+    """
+    document = validated(VerificationDocument, sent.members)
+    try:
+        return document.url, parse_target_url(document.url, policy).host
+    except TargetRefused as error:
+        raise invalid([FieldError("pointer", "/url", error.code, error.detail)]) from None
