@@ -10,7 +10,7 @@ STAGES := local dev prod small spike
 SOURCES := layers/core/python cli functions infra tests bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock docs format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-worker bench-imports scale fuzz-time simulate simulate-ci chaos spike outage deploy destroy clean
+.PHONY: help setup lock docs format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-worker bench-imports scale fuzz-time simulate simulate-ci chaos spike isolation outage deploy destroy clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -97,6 +97,9 @@ chaos: $(SETUP) ## Fault the AWS calls of the deployed local stack and kill its 
 
 spike: $(SETUP) ## Let 2,000 jobs be due in the same second on the local stack: make spike JOBS=300
 	python -m bench.spike_bench --jobs $(or $(JOBS),2000)
+
+isolation: $(SETUP) ## Let one tenant's endpoints hang and refuse on the local stack, and report others' lateness: make isolation NOISY=200
+	python -m bench.isolation_bench --noisy $(or $(NOISY),1000)
 
 outage: $(SETUP) ## Take a local stack's dispatcher away for half an hour and show what becomes of its jobs: make outage MINUTES=5
 	python -m tests.e2e.outage --minutes $(or $(MINUTES),30)

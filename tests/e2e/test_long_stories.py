@@ -1,4 +1,4 @@
-"""Stories that take minutes, told side by side: a worker is killed in a call, and 1,342 real schedules are imported.
+"""Stories that take minutes, told side by side: workers are killed in a call, and 1,342 real schedules are imported.
 
 Both begin in one fixture, the killing first, so that it interrupts nobody else. Each test waits for the end of its own.
 """
@@ -31,6 +31,7 @@ IMPOSSIBLE = {"s1036", "s1279"}  # the 31st and the 30th of February
 WATCHED = timedelta(minutes=2)
 LOOK_AHEAD = timedelta(seconds=60)
 SETTLE_SECONDS = 30
+SOON, PATIENT = {"delay": "PT2S"}, {"timeout": "PT1M"}
 # A message whose worker has died comes again after the 120 s of its queue's visibility.
 LOST_SECONDS = 200
 
@@ -45,6 +46,7 @@ class Stories:
     client: Client
     receiver: Receiver
     interrupted: Json
+    once: Json
     report: Json
 
 
@@ -54,20 +56,22 @@ def stories(stack: DevStack) -> Iterator[Stories]:
     with ExitStack() as open_ends:
         client = open_ends.enter_context(Client(stack.url, stack.api_key))
         receiver = open_ends.enter_context(Receiver(stack.signing_secret))
-        interrupted = call_that_outlives_its_worker(stack, client, receiver)
-        yield Stories(stack, client, receiver, interrupted, import_schedules(stack, receiver))
+        interrupted, once = calls_that_outlive_their_worker(stack, client, receiver)
+        yield Stories(stack, client, receiver, interrupted, once, import_schedules(stack, receiver))
 
 
-def call_that_outlives_its_worker(stack: DevStack, client: Client, receiver: Receiver) -> Json:
-    """A job whose first call is held until its worker is dead."""
-    receiver.answer("/held", Answer(200, delay_seconds=20), Answer(200))
-    held = client.create_job(job(receiver.url("/held"), {"delay": "PT2S"}, target={"timeout": "PT1M"}))
-    assert eventually(lambda: bool(receiver.calls("/held")), SETTLE_SECONDS)
+def calls_that_outlive_their_worker(stack: DevStack, client: Client, receiver: Receiver) -> tuple[Json, Json]:
+    """A job whose first call is held until its worker is dead, and another one that allows one attempt alone."""
+    for path in ("/held", "/once"):
+        receiver.answer(path, Answer(200, delay_seconds=20), Answer(200))
+    held = client.create_job(job(receiver.url("/held"), SOON, target=PATIENT))
+    once = client.create_job(job(receiver.url("/once"), SOON, target=PATIENT, retry={"max_attempts": 1}))
+    assert eventually(lambda: bool(receiver.calls("/held") and receiver.calls("/once")), SETTLE_SECONDS)
     workers = stack.function_processes("WorkerFunction")
     assert workers
     for pid in workers:
         os.kill(pid, signal.SIGKILL)
-    return held
+    return held, once
 
 
 def import_schedules(stack: DevStack, receiver: Receiver) -> Json:
@@ -174,3 +178,12 @@ def test_a_run_outlives_its_worker(stories: Stories) -> None:
     ]
     calls = checked(stories.receiver.calls("/held"))
     assert [(call.run_id, call.attempt) for call in calls] == [(run["id"], 1), (run["id"], 2)]
+
+
+def test_a_run_that_may_be_tried_once_is_called_once(stories: Stories) -> None:
+    """Its worker was killed in the call. Its message comes again and ends it as lost: nobody can know what was done."""
+    [run] = ended_runs(stories.client, stories.once["id"], 1, LOST_SECONDS)
+    assert (run["state"], run["reason"]) == ("dead_lettered", "worker_lost")
+    assert [attempt["error"] for attempt in run["attempts"]] == ["worker_lost"]
+    calls = checked(stories.receiver.calls("/once"))
+    assert [(call.run_id, call.attempt) for call in calls] == [(run["id"], 1)]

@@ -34,6 +34,8 @@ def _of_run(story: Story, run: Run, calls: Sequence[Call], bounds: Bounds) -> It
         if call.attempt < highest and call.healthy:
             yield f"order: attempt {call.attempt} of {name} is called after attempt {highest}"
         highest = max(highest, call.attempt)
+    if _most_attempts(story, run) == 1 and len(calls) > 1:
+        yield f"not at most once: {name} is called {len(calls)} times, and its job allows one attempt"
     if max(highest, run.attempt) > _most_attempts(story, run):
         yield f"too many attempts: {max(highest, run.attempt)} of {name}, at most {_most_attempts(story, run)}"
     if highest > run.attempt:

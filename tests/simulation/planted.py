@@ -35,6 +35,7 @@ KNOWN: dict[str, int] = {
     "messages_of_running_retries_are_dropped": 42,
     "lost_attempts_are_not_counted": 115,
     "lost_attempts_have_no_limit": 3,
+    "the_only_attempt_is_tried_again": 1,
     "run_leases_never_run_out": 73,
     "run_leases_are_not_looked_at": 31,
     "beats_do_not_renew": 7,

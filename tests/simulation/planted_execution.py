@@ -101,6 +101,18 @@ def lost_attempts_have_no_limit() -> Iterator[None]:
 
 
 @plant
+def the_only_attempt_is_tried_again() -> Iterator[None]:
+    """A run that may be tried once is tried again when its worker has died: surely it had not called yet."""
+    rule = original(run_records, "lost_for_good")
+
+    def hopeful(run: Run, most: int) -> Any:
+        return rule(run, most) and most > 1
+
+    with patch.object(run_records, "lost_for_good", hopeful):
+        yield
+
+
+@plant
 def run_leases_never_run_out() -> Iterator[None]:
     """The message of a dead worker's run is put back for ever."""
     resolve = original(admission, "resolve")

@@ -124,6 +124,12 @@ def lost(history: History, **facts: Any) -> None:
     story(history).max_attempts = 1
 
 
+def called_again(history: History) -> None:
+    """The only attempt of the first run was lost, and its call is made once more."""
+    lost(history)
+    history.calls.append(a_call(TIMES[0], 1, 200))
+
+
 def too_often_lost(history: History) -> None:
     """The first run lost four attempts."""
     attempts = tuple(Attempt(n, TIMES[0], TIMES[0] + 5, error="worker_lost") for n in (1, 2, 3, 4))
@@ -198,6 +204,8 @@ BAD: list[tuple[str, str, Change]] = [
     ("called twice", "one attempt", lambda h: h.calls.append(a_call(TIMES[0]))),
     ("order", "a lower attempt later", lambda h: (failed_once(h), h.calls.append(h.calls.pop(0)))),
     ("too many attempts", "beyond the limit", lambda h: (failed_once(h), setattr(story(h), "max_attempts", 1))),
+    ("not at most once", "a second call", lambda h: (failed_once(h), setattr(story(h), "max_attempts", 1))),
+    ("not at most once", "the same attempt again", called_again),
     ("too many lost", "more than three", too_often_lost),
     ("untold", "a call that the record knows not", lambda h: h.calls.append(a_call(TIMES[0], 2, 503))),
     ("untold", "an attempt without end", lambda h: put(h, a_run(TIMES[0], attempts=(Attempt(1, TIMES[0]),)))),

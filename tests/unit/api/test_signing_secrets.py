@@ -22,7 +22,7 @@ def events(api: ApiUnderTest, **query: str) -> list[Json]:
     return data
 
 
-def test_a_secret_is_listed_without_its_text(api: ApiUnderTest) -> None:
+def test_b235_a_secret_is_listed_without_its_text(api: ApiUnderTest) -> None:
     """B235: neither a list nor an audit event shows a secret."""
     made = rotate(api)
     reply = api.call("GET", SECRETS)

@@ -29,7 +29,7 @@ def test_what_would_still_have_to_start_becomes_a_dead_letter() -> None:
     assert (run.state, run.reason) == (RunState.DEAD_LETTERED, "undeliverable")
 
 
-def test_a_dead_letter_of_an_ended_run_changes_nothing() -> None:
+def test_b187_a_dead_letter_of_an_ended_run_changes_nothing() -> None:
     """B187: a run that has since succeeded stays as it is."""
     world = World()
     job_id, delivery = undelivered(world)
@@ -38,7 +38,7 @@ def test_a_dead_letter_of_an_ended_run_changes_nothing() -> None:
     assert world.run_of(job_id, DUE_MS).state is RunState.SUCCEEDED
 
 
-def test_a_dead_letter_past_its_deadline_says_so() -> None:
+def test_b187_a_dead_letter_past_its_deadline_says_so() -> None:
     """B187: the rules of the job come first: past its deadline the run is skipped for that reason."""
     world = World()
     job_id = world.create(OneOff(DUE_MS), deadline_ms=5_000)

@@ -246,7 +246,7 @@ def test_a_stale_plan_does_not_bring_an_old_schedule_back() -> None:
 
 
 @pytest.mark.parametrize("damage", [{"schedule": "cron|??"}, {"rules": "x"}])
-def test_a_job_that_cannot_be_decided_is_alone(damage: dict[str, str]) -> None:
+def test_b185_a_job_that_cannot_be_decided_is_alone(damage: dict[str, str]) -> None:
     """B185: it is set to error and leaves the index; its neighbours fire on time (B082)."""
     world = World()
     bad, good = world.create(OneOff(START_MS + 1_000)), world.create(OneOff(START_MS + 1_000))

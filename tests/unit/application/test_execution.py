@@ -200,7 +200,20 @@ def test_duplicates_of_a_message_are_swallowed(copies: int) -> None:
     assert world.run_of(job_id, DUE_MS).attempt == 1
 
 
-def test_exhausted_attempts_are_a_dead_letter_at_once() -> None:
+def test_b175_a_late_answer_is_tried_again_under_the_same_name() -> None:
+    """B175: the work was done and the answer came too late: the next attempt says which run it is."""
+    world = World()
+    world.caller.script = [failure(Failure.TIMEOUT), status(200)]
+    job_id = one_off(world, retry=RetryPolicy(max_attempts=2, jitter=Jitter.NONE))
+    world.run_until(DUE_MS + 20_000)
+    run = world.run_of(job_id, DUE_MS)
+    assert [attempt.error for attempt in run.attempts] == ["timeout", None]
+    sent = [dict(request.headers) for request, _ in world.caller.calls]
+    assert {each["webhook-id"] for each in sent} == {run.key.run_id}
+    assert [each["Carillon-Attempt"] for each in sent] == ["1", "2"]
+
+
+def test_b161_exhausted_attempts_are_a_dead_letter_at_once() -> None:
     """B161: the run is a dead letter right after its last attempt, and nothing waits behind it."""
     world = World()
     world.caller.script = [status(503)] * 3
@@ -225,7 +238,7 @@ def test_exhausted_attempts_are_a_dead_letter_at_once() -> None:
         (failure(Failure.TARGET_BLOCKED), "target_blocked"),
     ],
 )
-def test_a_permanent_failure_is_a_dead_letter(answer: object, reason: str) -> None:
+def test_b163_b167_a_permanent_failure_is_a_dead_letter(answer: object, reason: str) -> None:
     """What cannot get better is not tried again, and the record says why (B163, B167)."""
     world = World()
     world.caller.script = [answer]  # type: ignore[list-item]
@@ -296,7 +309,7 @@ def test_an_unreadable_message_is_left_and_counted(body: str) -> None:
     assert len(world.queues.queue(Lane.SHORT, Priority.NORMAL)) == 1
 
 
-def test_a_newer_message_waits_for_a_newer_worker() -> None:
+def test_b184_a_newer_message_waits_for_a_newer_worker() -> None:
     """B184: it is neither deleted nor counted as broken."""
     world = World()
     world.queues.queue(Lane.SHORT, Priority.NORMAL).send(json.dumps({"v": 2}))
@@ -305,7 +318,7 @@ def test_a_newer_message_waits_for_a_newer_worker() -> None:
     assert len(world.queues.queue(Lane.SHORT, Priority.NORMAL)) == 1
 
 
-def test_a_call_that_cannot_end_in_time_is_not_begun() -> None:
+def test_b176_a_call_that_cannot_end_in_time_is_not_begun() -> None:
     """B176: with 10 s left and a timeout of 15 s the message goes to another invocation."""
     world = World()
     job_id = one_off(world)

@@ -67,7 +67,7 @@ def run(bodies: list[str]) -> tuple[Any, RecordingMeter]:
     ],
     ids=["all", "B107-number-7-raises", "mixed"],
 )
-def test_only_what_is_not_done_comes_back(bodies: list[str], not_done: list[str]) -> None:
+def test_b182_only_what_is_not_done_comes_back(bodies: list[str], not_done: list[str]) -> None:
     """B107, B182: the answer is a list of the ids of the messages not done; a raising one is one of them."""
     answer, meter = run(bodies)
     assert answer == {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in not_done]}

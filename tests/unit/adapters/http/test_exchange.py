@@ -118,7 +118,7 @@ def test_the_excerpt_ends_at_its_cap(
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_b221_redirects_are_not_followed(
+def test_b167_b221_redirects_are_not_followed(
     serve: Serve, call: Calls, answering: Callable[[bytes], Script], status: int
 ) -> None:
     """B167, B221: one request, whose status is the outcome; the place it points to is never asked."""

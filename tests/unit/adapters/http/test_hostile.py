@@ -62,7 +62,7 @@ def read_nothing(conversation: Conversation) -> None:
     [drip_headers, drip_body, drip_chunks, drip_early_hints, say_nothing, read_nothing],
     ids=lambda s: s.__name__,
 )
-def test_b170_one_deadline_bounds_everything(serve: Serve, call: Calls, script: Script) -> None:
+def test_b170_b173_b175_one_deadline_bounds_everything(serve: Serve, call: Calls, script: Script) -> None:
     """B170, B173, B175: progress does not buy time."""
     server = serve(script)
     body = b"x" * (20 * MB) if script is read_nothing else b"{}"

@@ -27,7 +27,7 @@ def test_waits_double(attempt: int, wait_ms: int) -> None:
     assert decide(attempt=attempt) == Retry(NOW_MS + wait_ms)
 
 
-def test_the_last_attempt_waits_no_more() -> None:
+def test_b161_the_last_attempt_waits_no_more() -> None:
     """B161: three attempts have two waits; the third failure is the end."""
     policy = RetryPolicy(max_attempts=3, jitter=Jitter.NONE)
     assert [type(decide(policy, attempt=n)) for n in (1, 2, 3)] == [Retry, Retry, GiveUp]
@@ -46,7 +46,7 @@ def test_full_jitter_draws_from_the_whole_wait(unit: float, wait_ms: int) -> Non
 
 
 @pytest.mark.parametrize("unit", [0.0, 0.5, 0.99])
-def test_jitter_never_undercuts_the_servers_wish(unit: float) -> None:
+def test_b160_jitter_never_undercuts_the_servers_wish(unit: float) -> None:
     """B160: the wait is never below what the target asked for."""
     assert decide(RetryPolicy(), unit=unit, retry_after_ms=100_000) == Retry(NOW_MS + 100_000)
 
