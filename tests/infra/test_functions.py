@@ -201,6 +201,12 @@ def test_one_factory(template: Template, stage: Stage, function: str) -> None:
 
 
 @pytest.mark.parametrize("function", SETTINGS)
+def test_no_function_is_in_a_network_of_its_own(template: Template, function: str) -> None:
+    """Outside any VPC nothing private can be reached, whatever a target's name is made to point to."""
+    assert "VpcConfig" not in template.function(function)
+
+
+@pytest.mark.parametrize("function", SETTINGS)
 def test_logs(template: Template, stage: Stage, function: str) -> None:
     """Each function writes JSON lines to a log group of its own, which forgets after the stage's time."""
     logging = template.function(function)["LoggingConfig"]
