@@ -12,7 +12,7 @@ KNOWN: dict[str, int] = {
     "claim_ignores_the_epoch": 112,
     "claim_of_another_is_confirmed": 35,
     "advance_before_send": 0,
-    "confirm_ignores_what_was_not_sent": 18,
+    "confirm_ignores_what_was_not_sent": 19,
     "refused_messages_are_decided_anew": 148,
     "takeover_decides_afresh": 0,
     "claims_never_run_out": 407,
