@@ -25,7 +25,7 @@ from carillon.domain.identity import RunKey
 from carillon.domain.job import Completion, HttpTarget, JobState
 from carillon.domain.outcomes import CallRequest, Failure, Outcome, answered
 from carillon.domain.retry import Jitter, RetryPolicy
-from carillon.domain.run import Run, RunState
+from carillon.domain.run import Run, RunState, kept_alive
 from carillon.domain.schedule import Every, OneOff, Schedule
 from support.world import API_URL, DAY_MS, NEIGHBOUR, START_MS, TENANT, World, dies, failure, status
 
@@ -192,6 +192,18 @@ def test_heartbeats_put_the_deadline_off_up_to_the_whole_time() -> None:
     assert len(story.world.caller.calls) == 1
     story.until(HOUR_MS + 5 * SECOND_MS)
     assert (story.run.state, story.run.attempts[0].error) == (RunState.RETRYING, "completion_timeout")
+
+
+def test_a_sign_of_life_heard_by_a_clock_that_is_behind_brings_no_deadline_forward() -> None:
+    """Servers of the API disagree by seconds. Two signs within such a span must not end the wait of either."""
+    story = Story().until(4 * MINUTE_MS)
+    story.beat()
+    put_off = story.run.next_fire_time
+    assert put_off is not None
+    assert put_off == story.now_ms + 5 * MINUTE_MS
+    heard_early = kept_alive(story.run, now_ms=story.now_ms - 30 * SECOND_MS)
+    assert heard_early.next_fire_time == put_off
+    assert heard_early.wait == story.run.wait + 1
 
 
 def test_without_heartbeats_there_is_only_the_whole_time() -> None:

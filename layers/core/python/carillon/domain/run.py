@@ -240,14 +240,13 @@ def accepted(run: Run, *, now_ms: int, attempts: tuple[Attempt, ...], until_ms: 
 
 
 def kept_alive(run: Run, *, now_ms: int) -> Run:
-    """The target of an awaited attempt is alive. The wait number rises: a deadline that was sent is void."""
+    """The target of an awaited attempt is alive. The wait number rises: a deadline that was sent is void.
+
+    Never does it come sooner for that: the clock that hears the sign may be behind the one that set the deadline.
+    """
     until_ms = now_ms if run.completion_until is None else run.completion_until
-    return _moved(
-        run,
-        RunState.AWAITING_COMPLETION,
-        wait=run.wait + 1,
-        next_fire_time=_deadline(now_ms, until_ms, run.heartbeat_ms),
-    )
+    deadline_ms = max(_deadline(now_ms, until_ms, run.heartbeat_ms), run.next_fire_time or 0)
+    return _moved(run, RunState.AWAITING_COMPLETION, wait=run.wait + 1, next_fire_time=deadline_ms)
 
 
 def _deadline(now_ms: int, until_ms: int, heartbeat_ms: int | None) -> int:
