@@ -116,6 +116,11 @@ class CheapIds:
         self._made += 1
         return f"T{self._made:025d}"
 
+    def secret_bytes(self, count: int) -> bytes:
+        """The next bytes."""
+        self._made += 1
+        return self._made.to_bytes(count, "big")
+
 
 def guarded(world: "World", actor: Actor, task: Callable[[], Any]) -> Any:
     """Run a task as a handler would: what the world does to it is ordinary, anything else is a bug."""

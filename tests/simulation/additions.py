@@ -3,14 +3,27 @@
 from dataclasses import replace
 from random import Random
 
-from carillon.domain.job import MisfirePolicy, PlanningRules, Priority
+from carillon.domain.job import Completion, MisfirePolicy, PlanningRules, Priority
 from carillon.domain.limits import DispatchLimit
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import CronSchedule, Every, OneOff
 from carillon.domain.slots import Pace
 
 from .actors import LIMITED
-from .plan import MINUTE_MS, SECOND_MS, AskKind, AskPlan, JobPlan, Plan, TargetPlan, ZoneChange, draws
+from .history import EditKind
+from .plan import (
+    MINUTE_MS,
+    SECOND_MS,
+    AskKind,
+    AskPlan,
+    EditPlan,
+    JobPlan,
+    LaterPlan,
+    Plan,
+    TargetPlan,
+    ZoneChange,
+    draws,
+)
 
 _ZONE_CHANGES = (("Asia/Kathmandu", "Asia/Kolkata"), ("Asia/Kolkata", "Asia/Kathmandu"))
 """A quarter of an hour apart, as Nepal moved in 1986: no interval below has two twins equally near."""
@@ -20,7 +33,7 @@ _SPARSE_CRONS = ("*/12 * * * *", "*/20 * * * *", "7,27,47 * * * *", "*/4 * * * *
 
 def added(plan: Plan) -> Plan:
     """A plan with everything."""
-    plan = _with_rates(_with_asks(_with_delays(plan)))
+    plan = _with_completions(_with_rates(_with_asks(_with_delays(plan))))
     return plan if plan.is_calm else _with_zone_change(_with_corrections(_with_more_shards(plan)))
 
 
@@ -97,6 +110,55 @@ def _limited(number: int, plan: Plan, draw: Random) -> JobPlan:
         priority=draw.choice(tuple(Priority)),
         target=TargetPlan(fails=draw.choice((0.0, 0.1)), statuses=(503,)),
         tenant=LIMITED,
+    )
+
+
+def _with_completions(plan: Plan) -> Plan:
+    """Jobs whose targets accept, and complete later; some of their runs are cancelled and redriven meanwhile."""
+    draw = draws(f"completions {plan.seed}")
+    if draw.random() < 0.75:
+        return plan
+    first = max((job.number for job in plan.jobs), default=-1) + 1
+    jobs = tuple(_completing(first + n, plan, draw) for n in range(draw.randint(1, 3)))
+    edits = tuple(
+        EditPlan(draw.choice(jobs).number, plan.start_ms + draw.randrange(plan.length_ms), kind, client=1)
+        for kind in draw.sample((EditKind.PAUSE, EditKind.RESUME, EditKind.TRIGGER, EditKind.CANCEL), 2)
+    )
+    asks = tuple(
+        AskPlan(draw.choice(jobs).number, plan.start_ms + draw.randrange(plan.length_ms), kind, draw.random())
+        for kind in draw.choices(tuple(AskKind), k=draw.choice((0, 5, 20)))
+    )
+    return replace(plan, jobs=(*plan.jobs, *jobs), edits=(*plan.edits, *edits), asks=(*plan.asks, *asks))
+
+
+def _completing(number: int, plan: Plan, draw: Random) -> JobPlan:
+    interval_ms = draw.choice((2, 10, 30)) * SECOND_MS
+    at_ms = plan.start_ms + draw.randrange(plan.length_ms // 2)
+    end_ms = min(at_ms + 60 * interval_ms, plan.end_ms)
+    heartbeat_ms = draw.choice((None, 5_000, 20_000))
+    timeout_ms = draw.choice((10_000, 60_000, 200_000))
+    later = LaterPlan(
+        most_ms=round(timeout_ms * draw.choice((0.1, 0.8, 1.4))),
+        silent=draw.choice((0.0, 0.1, 0.5)),
+        fails=draw.choice((0.0, 0.3)),
+        beats_every_ms=None if heartbeat_ms is None else round(heartbeat_ms * draw.choice((0.4, 0.95))),
+    )
+    recurring = Every(interval_ms, at_ms, None, end_ms)
+    kills = draw.choice((0.0, 0.02))
+    return JobPlan(
+        number,
+        at_ms,
+        draw.choice((OneOff(at_ms + 5_000), recurring, recurring)),
+        PlanningRules(draw.choice(tuple(MisfirePolicy)), draw.choice((0, 5_000, 60_000)), draw.choice((1, 20, 100))),
+        retry=RetryPolicy(max_attempts=draw.choice((1, 3, 3)), base_ms=SECOND_MS, max_delay_ms=10_000),
+        target=TargetPlan(
+            fails=draw.choice((0.0, 0.1)),
+            kills=0.0 if plan.is_calm else kills,
+            slow=0.2,
+            slow_ms=2_000,
+            later=later,
+        ),
+        completion=Completion(timeout_ms, heartbeat_ms),
     )
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from carillon.domain.completions import Report
 from carillon.domain.run import MOST_ATTEMPTS_LOST, Run, RunState
 
 from .history import Bounds, Call, EditKind, Story
@@ -77,7 +78,7 @@ def _wrong_attempts(story: Story, run: Run, calls: dict[int, Call], bounds: Boun
 
 def _wrong_outcome(story: Story, run: Run, calls: dict[int, Call], bounds: Bounds) -> Iterator[str]:
     call = calls.get(run.attempt)
-    is_success = call is not None and call.status is not None and 200 <= call.status < 300
+    is_success = call is not None and _has_succeeded(call, run)
     name = f"{run.key.name} {run.state} ({run.reason})"
     if run.state is RunState.SUCCEEDED and not is_success:
         yield f"untrue: {name}, and the last call did not succeed"
@@ -89,6 +90,13 @@ def _wrong_outcome(story: Story, run: Run, calls: dict[int, Call], bounds: Bound
         yield f"untrue: {name} after {run.attempt} of {story.max_attempts} attempts"
 
 
+def _has_succeeded(call: Call, run: Run) -> bool:
+    """Whether the last call of a run did what it was to do: by its answer, or by what its target reported later."""
+    if call.is_accepted:
+        return run.attempts[-1].report is Report.SUCCEEDED
+    return call.status is not None and 200 <= call.status < 300
+
+
 def _may_be_dead(story: Story, run: Run, call: Call | None, bounds: Bounds) -> bool:
     most = _most_attempts(story, run)
     match run.reason:
@@ -98,6 +106,8 @@ def _may_be_dead(story: Story, run: Run, call: Call | None, bounds: Bounds) -> b
             return run.attempts[-1].error == "worker_lost" and (
                 run.attempt == most or _lost(story, run) == MOST_ATTEMPTS_LOST
             )
+        case "failed_by_target":
+            return run.attempts[-1].report is Report.FAILED_FOR_GOOD
         case "target_unavailable":
             return run.key.name in story.parked
         case "undeliverable":

@@ -47,6 +47,7 @@ class Client(Actor):
             rules=job.rules,
             max_attempts=job.retry.max_attempts,
             deadline_ms=job.deadline_ms,
+            completion=job.completion,
             limit=world.plan.limit if job.tenant == LIMITED else None,
             rezoned=change and change.of(job.schedule),
             rezoned_at=change.at_ms if change else 0,
@@ -61,7 +62,7 @@ def create(world: "World", job: JobPlan, ports: Any, server: "Server") -> None:
     now_ms = server.clock.now_ms()
     new = NewJob(
         schedule=_wanted(job, now_ms),
-        target=HttpTarget(f"https://t{job.number}.example.net/", timeout_ms=job.timeout_ms),
+        target=HttpTarget(f"https://t{job.number}.example.net/", timeout_ms=job.timeout_ms, completion=job.completion),
         retry=job.retry,
         rules=job.rules,
         priority=job.priority,

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 
-from carillon.domain.job import JobState, PlanningRules
+from carillon.domain.completions import Report
+from carillon.domain.job import Completion, JobState, PlanningRules
 from carillon.domain.limits import DispatchLimit
 from carillon.domain.run import Run
 from carillon.domain.schedule import Schedule
@@ -61,6 +62,7 @@ class Call:
         status: what the target answered and the worker heard, or None.
         answered: whether the call came to an end before its worker did.
         healthy: whether nothing befell the worker from its first step to its last.
+        is_accepted: whether the target has taken the attempt over, to complete it later.
         actor: the worker.
     """
 
@@ -73,7 +75,31 @@ class Call:
     status: int | None = None
     answered: bool = False
     healthy: bool = True
+    is_accepted: bool = False
     actor: Any = field(default=None, repr=False, compare=False)
+
+
+@dataclass(slots=True)
+class Reported:
+    """What a target said of an attempt that it had accepted.
+
+    Attributes:
+        job_id: the job.
+        name: the name of the run.
+        attempt: the number of the attempt.
+        report: the outcome that it reported, or None for a sign of life.
+        said_ms: when, by the true clock.
+        answer: `TAKEN`, the name of the refusal, or None when there was no answer.
+    """
+
+    TAKEN: ClassVar = "taken"
+
+    job_id: str
+    name: str
+    attempt: int
+    report: Report | None
+    said_ms: int
+    answer: str | None = None
 
 
 @dataclass(slots=True)
@@ -88,6 +114,8 @@ class Story:
     max_attempts: int
     deadline_ms: int | None = None
     retry_on: tuple[int, ...] | None = None
+    completion: Completion | None = None
+    """How long its target may take to complete what it has accepted."""
     limit: DispatchLimit | None = None
     """The dispatch rate of its tenant."""
     rezoned: Schedule | None = None
@@ -144,6 +172,7 @@ class History:
     bounds: Bounds = field(default_factory=Bounds)
     stories: dict[str, Story] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
+    reports: list[Reported] = field(default_factory=list)
     slots: dict[tuple[str, str, int], int] = field(default_factory=dict)
     """When each start of a tenant with a dispatch rate was first sent for: by job, run and wait number."""
     broken: list[str] = field(default_factory=list)
@@ -170,6 +199,6 @@ class History:
             hasher.update(repr((story.job_id, story.state, story.edits)).encode())
             for name, run in sorted(story.records.items()):
                 hasher.update(repr((name, run)).encode())
-        hasher.update(repr(self.calls).encode())
+        hasher.update(repr((self.calls, self.reports)).encode())
         hasher.update(repr((self.broken, self.left, self.seq)).encode())
         return hasher.hexdigest()

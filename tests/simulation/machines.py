@@ -151,7 +151,7 @@ class Machines:
     def worker(self, skew_ms: int) -> Worker:
         """A worker; the handler of dead letters has its clock."""
         world, ports, clock = self._world, self.ports, SkewedClock(self._world, skew_ms)
-        records = RunRecords(ports.jobs, ports.runs, clock, self._meter, RETENTION_MS)
+        records = self.records(clock)
         parts = (records, ports.secrets, Caller(world, clock), world.ids)
         queues = MemoryTargetQueues(clock)
         bury = BuryMessage(records, self._quarantine)
@@ -161,6 +161,10 @@ class Machines:
             ExecuteRun(*parts, LONG, ports.destinations, self._breakers(clock), queues, API_URL, MemoryPayloads),
             lambda delivery, _stop_by_ms: bury(delivery),
         )
+
+    def records(self, clock: SkewedClock) -> RunRecords:
+        """The records of runs, as a machine of this clock handles them."""
+        return RunRecords(self.ports.jobs, self.ports.runs, clock, self._meter, RETENTION_MS)
 
     def _breakers(self, clock: SkewedClock) -> Breakers:
         rules = BreakerRules(longest_wait_ms=LONGEST_WAIT_MS)

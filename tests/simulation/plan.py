@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from random import Random
+from zlib import crc32
 
-from carillon.domain.job import PlanningRules, Priority
+from carillon.domain.job import Completion, PlanningRules, Priority
 from carillon.domain.limits import DispatchLimit
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import CronSchedule, Schedule
@@ -22,15 +23,44 @@ def draws(seed: int | str) -> Random:
     return Random(seed)  # noqa: S311 - repeatable draws are the purpose
 
 
+_RANGE = 1 << 32
+
+
+def drawn(key: str, salt: int) -> float:
+    """A draw in [0, 1) that depends on nothing but a key and a salt. (CRC alone is linear: hence the mixing.)."""
+    mixed = (crc32(key.encode()) + salt * 0x9E3779B9) % _RANGE
+    mixed = (mixed ^ (mixed >> 16)) * 0x45D9F3B % _RANGE
+    mixed = (mixed ^ (mixed >> 16)) * 0x45D9F3B % _RANGE
+    return (mixed ^ (mixed >> 16)) / _RANGE
+
+
+@dataclass(frozen=True, slots=True)
+class LaterPlan:
+    """How a target completes what it has accepted: shares of those attempts, and times (ms).
+
+    It reports `most_ms` after the call at the latest, maybe before its 202 is recorded; `silent` ones never. Some say
+    the same again, some contradict themselves.
+    """
+
+    most_ms: int
+    silent: float = 0.0
+    fails: float = 0.0
+    fails_for_good: float = 0.2
+    repeats: float = 0.3
+    contradicts: float = 0.1
+    beats_every_ms: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class TargetPlan:
-    """How a target behaves: shares of all calls, and what slow ones take (ms)."""
+    """How a target behaves: shares of all calls, and what slow ones take (ms). `later`: it accepts, and completes."""
 
     fails: float = 0.0
     kills: float = 0.0
     slow: float = 0.0
     slow_ms: int = 100
     statuses: tuple[int, ...] = (500, 503, 429, 0)
+    later: LaterPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +78,7 @@ class JobPlan:
     target: TargetPlan = TargetPlan()
     tenant: str = "acme"
     delay_ms: int | None = None
+    completion: Completion | None = None
 
 
 @dataclass(frozen=True, slots=True)

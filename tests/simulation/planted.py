@@ -1,18 +1,24 @@
 """All planted bugs, and a seed that is known to catch each, quickly."""
 
-from . import planted_dispatch, planted_edits, planted_execution
+from . import planted_completions, planted_dispatch, planted_edits, planted_execution
 from .planting import PLANTED
 
 __all__ = ["KNOWN", "PLANTED"]
 
-_BUGS = (planted_dispatch, planted_execution, planted_edits)
+_BUGS = (planted_dispatch, planted_execution, planted_edits, planted_completions)
 
 KNOWN: dict[str, int] = {
+    "an_acceptance_is_a_success": 7,
+    "deadlines_put_off_come_all_the_same": 12,
+    "signs_of_life_put_nothing_off": 17,
+    "the_whole_time_begins_with_the_due_time": 12,
+    "tokens_of_older_attempts_count": 12,
+    "reports_need_no_condition": 53,
     "claim_ignores_the_version": 74,
     "claim_ignores_the_epoch": 112,
     "claim_of_another_is_confirmed": 35,
     "advance_before_send": 0,
-    "confirm_ignores_what_was_not_sent": 19,
+    "confirm_ignores_what_was_not_sent": 12,
     "refused_messages_are_decided_anew": 148,
     "takeover_decides_afresh": 0,
     "claims_never_run_out": 407,

@@ -3,20 +3,23 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 from carillon.domain.outcomes import CallRequest, Failure, Outcome, answered, failed
 
 from .history import Call
 from .kernel import KilledError
+from .plan import drawn
+from .reports import Accepted, follow
 
 if TYPE_CHECKING:
     from .actors import SkewedClock
     from .world import World
 
 API_URL = "https://api.carillon.test"
-_RANGE = 1 << 32
 _OK = answered(status=200, started_ms=0, duration_ms=1)
+_TAKEN_OVER = answered(status=202, started_ms=0, duration_ms=1)
+_SHARE_OF_LATER = 0.8
+_LONGEST_ACCEPTING_MS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +44,32 @@ class Caller:
             actor=actor,
         )
         world.history.calls.append(call)
-        outcome = self._outcome(call, deadline_ms, beat, beat_every_ms)
+        outcome = self._outcome(call, headers.get("Carillon-Completion-Token"), deadline_ms, beat, beat_every_ms)
         call.status, call.answered = outcome.status, True
         return outcome
 
-    def _outcome(self, call: Call, deadline_ms: int, beat: Callable[[], bool], beat_every_ms: int) -> Outcome:
+    def _outcome(
+        self, call: Call, token: str | None, deadline_ms: int, beat: Callable[[], bool], beat_every_ms: int
+    ) -> Outcome:
         plan = self.world.targets[call.job_id]
         key = f"{call.job_id[-6:]}{call.name}{call.attempt}"
-        fate = _drawn(key, self.world.plan.seed)
+        fate = drawn(key, self.world.plan.seed)
         takes_ms = 0
-        if plan.slow and _drawn(key, 1) < plan.slow:
-            takes_ms = round(plan.slow_ms * _drawn(key, 2))
+        if plan.slow and drawn(key, 1) < plan.slow:
+            takes_ms = round(plan.slow_ms * drawn(key, 2))
             broken_off = self._wait(takes_ms, deadline_ms, beat, beat_every_ms)
             if broken_off is not None:
                 return broken_off
         if fate < plan.kills:
             raise KilledError
         if fate < plan.kills + plan.fails:
-            return _failure(plan.statuses[int(_drawn(key, 3) * len(plan.statuses))], takes_ms)
-        return _OK
+            return _failure(plan.statuses[int(drawn(key, 3) * len(plan.statuses))], takes_ms)
+        if plan.later is None or token is None or drawn(key, 4) >= _SHARE_OF_LATER:
+            return _OK
+        call.is_accepted = True
+        follow(self.world, Accepted(call, token, key), plan.later)
+        self.world.gate.suspend(round(_LONGEST_ACCEPTING_MS * drawn(key, 13)))
+        return _TAKEN_OVER
 
     def _wait(self, takes_ms: int, deadline_ms: int, beat: Callable[[], bool], beat_every_ms: int) -> Outcome | None:
         ends_at = self.clock.now_ms() + takes_ms
@@ -68,14 +78,6 @@ class Caller:
             if left_ms > beat_every_ms and not beat():
                 return failed(Failure.CANCELLED, started_ms=0, duration_ms=takes_ms)
         return failed(Failure.TIMEOUT, started_ms=0, duration_ms=takes_ms) if ends_at > deadline_ms else None
-
-
-def _drawn(key: str, salt: int) -> float:
-    """A draw in [0, 1) that depends on nothing but a key and a salt. (CRC alone is linear: hence the mixing.)."""
-    mixed = (crc32(key.encode()) + salt * 0x9E3779B9) % _RANGE
-    mixed = (mixed ^ (mixed >> 16)) * 0x45D9F3B % _RANGE
-    mixed = (mixed ^ (mixed >> 16)) * 0x45D9F3B % _RANGE
-    return (mixed ^ (mixed >> 16)) / _RANGE
 
 
 def _failure(status: int, takes_ms: int) -> Outcome:

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from carillon.domain.completions import Report
 from carillon.domain.identity import RunKey
-from carillon.domain.job import JobState, Lane, MisfirePolicy, PlanningRules, Priority
+from carillon.domain.job import Completion, JobState, Lane, MisfirePolicy, PlanningRules, Priority
 from carillon.domain.run import Attempt, Run, RunState, SkippedBlock
 from carillon.domain.schedule import Every, OneOff
 from simulation.checker import violations
-from simulation.history import Bounds, Call, Edit, EditKind, History, Story
+from simulation.history import Bounds, Call, Edit, EditKind, History, Reported, Story
 from simulation.shrinking import kinds_of
 
 T = 1_790_000_000_000
@@ -64,6 +65,11 @@ def good(**facts: Any) -> History:
 def story(history: History) -> Story:
     """Its only job."""
     return history.stories[JOB]
+
+
+def of_first(history: History) -> Run:
+    """The record of its first run."""
+    return story(history).records[RunKey.of(JOB, TIMES[0]).name]
 
 
 def put(history: History, *runs: Run) -> None:
@@ -142,6 +148,30 @@ def dead(history: History, reason: str, *, status: int = 503, attempt: int = 1) 
     attempts = tuple(Attempt(n, TIMES[0], TIMES[0] + 5, status) for n in range(1, attempt + 1))
     put(history, a_run(TIMES[0], RunState.DEAD_LETTERED, reason=reason, attempt=attempt, attempts=attempts))
     history.calls[0:1] = [a_call(TIMES[0], n, status) for n in range(1, attempt + 1)]
+
+
+def accepted(history: History, report: Report | None, *, reports: bool = True, **facts: Any) -> None:
+    """The target of the first run took it over, and its record says that it reported so, as it did."""
+    story(history).completion = Completion(timeout_ms=60_000, heartbeat_ms=20_000)
+    state = RunState.SUCCEEDED if report is Report.SUCCEEDED else RunState.DEAD_LETTERED
+    attempt = replace(Attempt(1, TIMES[0], TIMES[0] + 5_000, 202, report=report), **facts)
+    reason = {Report.SUCCEEDED: None, Report.FAILED_FOR_GOOD: "failed_by_target"}.get(report, "attempts_exhausted")
+    put(history, a_run(TIMES[0], state, reason=reason, attempt=1, attempts=(attempt,)))
+    history.calls[0] = a_call(TIMES[0], 1, 202, is_accepted=True)
+    story(history).max_attempts = 1
+    if reports and report is not None:
+        says(history, report)
+
+
+def says(history: History, report: Report | None, answer: str | None = Reported.TAKEN, **facts: Any) -> None:
+    """The target of the first run reports of its first attempt."""
+    said = Reported(JOB, RunKey.of(JOB, TIMES[0]).name, 1, report, TIMES[0] + 4_000, answer)
+    history.reports.append(replace(said, **facts))
+
+
+def given_up(history: History, error: str, after_ms: int) -> None:
+    """The target of the first run was waited for, and given up so long after its call."""
+    accepted(history, None, error=error, ended_at=TIMES[0] + after_ms)
 
 
 def block(history: History, count: int, first: int, last: int) -> None:
@@ -240,6 +270,43 @@ BAD: list[tuple[str, str, Change]] = [
             or story(h).edits.append(replace(story(h).edits.pop(), stored_at=T))
         ),
     ),
+    (
+        "lost report",
+        "the record says otherwise",
+        lambda h: (accepted(h, Report.SUCCEEDED), says(h, Report.FAILED)),
+    ),
+    (
+        "lost report",
+        "the record says nothing",
+        lambda h: (given_up(h, "completion_timeout", 60_000), says(h, Report.SUCCEEDED)),
+    ),
+    ("untrue report", "nobody said so", lambda h: accepted(h, Report.SUCCEEDED, reports=False)),
+    ("untrue report", "it gave a sign of life", lambda h: (accepted(h, Report.FAILED, reports=False), says(h, None))),
+    ("unknown token", "it was given", lambda h: (accepted(h, Report.SUCCEEDED), says(h, None, "WrongTokenError"))),
+    ("given up early", "the whole time", lambda h: given_up(h, "completion_timeout", 59_999)),
+    ("given up early", "no sign of life", lambda h: given_up(h, "heartbeat_timeout", 19_999)),
+    (
+        "given up early",
+        "after a sign of life",
+        lambda h: (given_up(h, "heartbeat_timeout", 23_999), says(h, None)),
+    ),
+    (
+        "untrue",
+        "nobody was waited for",
+        lambda h: (given_up(h, "completion_timeout", 90_000), setattr(story(h), "completion", None)),
+    ),
+    ("report of nothing", "no such attempt", lambda h: says(h, None, attempt=2)),
+    ("report of nothing", "no such job", lambda h: says(h, None, job_id="job_0000000000000000000000000B")),
+    (
+        "untrue",
+        "a 202 is no success",
+        lambda h: (accepted(h, Report.FAILED), put(h, replace(of_first(h), state=RunState.SUCCEEDED, reason=None))),
+    ),
+    (
+        "untrue",
+        "it did not fail for good",
+        lambda h: (accepted(h, Report.FAILED), put(h, replace(of_first(h), reason="failed_by_target"))),
+    ),
     ("left over", "a message", lambda h: h.left.append("message in normal")),
     ("broken", "seen as it happened", lambda h: h.broken.append("an ended record is written again")),
 ]
@@ -264,6 +331,11 @@ ALLOWED: list[tuple[str, Change]] = [
     ("a limit reached", lambda h: (limited(h, 2), drop(h, TIMES[3]), drop(h, TIMES[2]))),
     ("a permanent failure", lambda h: dead(h, "http_status", status=404)),
     ("all attempts failed", lambda h: dead(h, "attempts_exhausted", attempt=3)),
+    ("completed later", lambda h: accepted(h, Report.SUCCEEDED)),
+    ("failed for good later", lambda h: accepted(h, Report.FAILED_FOR_GOOD)),
+    ("a report without an answer", lambda h: (accepted(h, Report.SUCCEEDED), says(h, Report.FAILED, None))),
+    ("a report too late", lambda h: (given_up(h, "completion_timeout", 60_000), says(h, Report.FAILED, "Stale"))),
+    ("no sign of life", lambda h: (given_up(h, "heartbeat_timeout", 24_000), says(h, None))),
     ("a late worker calls out of order", lambda h: (failed_once(h), late_caller(h))),
 ]
 

@@ -103,6 +103,8 @@ def wrong_run(before: Run | None, run: Run, *, is_redrive: bool = False) -> str 
         return f"a newer record (rev {before.rev}) is overwritten (rev {run.rev})"
     if not before.attempt <= run.attempt <= before.attempt + 1:
         return f"attempt {before.attempt} is followed by {run.attempt}"
+    if any(attempt.ended_at is None for attempt in run.attempts[:-1]):
+        return "an attempt begins before the last one has ended"
     if before.is_cancelled and run.attempt > before.attempt:
         return "a cancelled run is tried again"
     return None

@@ -41,6 +41,8 @@ from .zones import ZoneRules
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from carillon.application.run_records import RunRecords
+
 MOST_QUIET_MS = 4 * 3600 * 1000
 """So long after the load and the faults, all must have ended."""
 
@@ -232,6 +234,10 @@ class World:
 
     def _ask(self, wish: AskPlan) -> None:
         clients.ask(self, wish, self._machines.ports, self._clients[wish.client % len(self._clients)], tries=2)
+
+    def records_of_api(self) -> "RunRecords":
+        """The records of runs, as some server of the API handles them."""
+        return self._machines.records(self.draw.choice(self._clients).clock)
 
     def _close(self) -> None:
         """The load has ended."""
