@@ -18,11 +18,15 @@ def audit() -> None:
 
 @audit.command("list")
 @click.option("--action", metavar="ACTION", help="Only events of this action, such as signing_secret.rotated.")
+@click.option("--actor", metavar="ID", help="Only what this key, or whoever has this id, did.")
+@click.option("--target", metavar="ID", help="Only what was done to this; a job stands for its runs too.")
+@click.option("--since", metavar="INSTANT", help="Only what was done at this instant or later.")
+@click.option("--until", metavar="INSTANT", help="Only what was done before this instant.")
 @list_options
 @uses_service()
-def list_events(service: Service, action: str | None, most: int | None, cursor: str | None) -> None:
+def list_events(service: Service, most: int | None, cursor: str | None, **filters: str | None) -> None:
     """List what was done, newest first."""
-    page = service.client.first_audit_events({"action": action, "cursor": cursor}, most)
+    page = service.client.first_audit_events({**filters, "cursor": cursor}, most)
     print_page(page, _COLUMNS, _row, as_json=service.as_json)
 
 

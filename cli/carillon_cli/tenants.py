@@ -9,6 +9,7 @@ import click
 
 from carillon.application.create_tenant import BadTenantError, CreateTenant, TenantExistsError
 from carillon.application.limit_tenant import LimitTenant, TenantNotFoundError
+from carillon.domain.audit import Actor, ActorType
 from carillon.domain.instants import format_instant
 from carillon.domain.limits import NO_LIMITS, Limits
 from carillon.domain.tenancy import Tenant
@@ -56,7 +57,7 @@ def create_tenant(
         from carillon.adapters.system import SystemClock, SystemIds  # noqa: PLC0415 - with the other adapters
 
         create = CreateTenant(stores.tenants, stores.keys, stores.secrets, stores.limits, SystemIds())
-        new = create(name, mode, SystemClock().now_ms(), limits)
+        new = create(name, mode, SystemClock().now_ms(), limits, stores.operator)
     return CreatedTenant(new.tenant.id, new.key_text, new.signing_secret)
 
 
@@ -118,7 +119,10 @@ def limits(place: Place, name: str, *, as_json: bool, **options: Any) -> None:
     stores = _stores(place, outputs_of(place))
     limiting = LimitTenant(stores.tenants, stores.limits)
     with _as_one_line():
-        shown = {"tenant": name, **limit_fields(limiting(name, changes))}
+        from carillon.adapters.system import SystemClock  # noqa: PLC0415 - with the other adapters
+
+        changed = limiting(name, changes, SystemClock().now_ms(), stores.operator)
+        shown = {"tenant": name, **limit_fields(changed)}
     if as_json:
         print_json(shown)
     else:
@@ -127,6 +131,7 @@ def limits(place: Place, name: str, *, as_json: bool, **options: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Stores:
+    operator: Actor
     tenants: Tenants
     keys: ApiKeys
     secrets: SigningSecrets
@@ -154,6 +159,7 @@ def _stores(place: Place, outputs: Mapping[str, str]) -> _Stores:
         )
     database = Database(dynamodb, jobs, control)
     return _Stores(
+        Actor(ActorType.OPERATOR, session.get_credentials().access_key),  # no secret; CloudTrail names it too
         DynamoTenants(database),
         DynamoApiKeys(database),
         KmsSigningSecrets(database, kms, key_id),

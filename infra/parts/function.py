@@ -29,6 +29,7 @@ LOG_RETENTION = {
 }
 # AWS checks a batch of messages as single ones; its local imitation asks for a right that AWS does not know.
 ALSO_ASKED_FOR_LOCALLY = {"sqs:SendMessage": "sqs:SendMessageBatch"}
+LEADING_KEYS = "dynamodb:LeadingKeys"
 CONSUME = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
 
 
@@ -117,6 +118,29 @@ class CarillonFunction(Construct):
         also = [ALSO_ASKED_FOR_LOCALLY[action] for action in actions if action in ALSO_ASKED_FOR_LOCALLY]
         named = [*actions, *(also if self._imitated_aws else ())]
         self.role.add_to_policy(iam.PolicyStatement(actions=named, resources=list(resources)))
+
+    def allow_within(self, table: str, prefixes: tuple[str, ...], actions: tuple[str, ...]) -> None:
+        """Let the function do these actions on those items of a table whose partitions' names begin so.
+
+        Name the prefixes of other tables' items too that are written in one transaction with them: what a role is
+        asked for may be all keys of the transaction.
+        """
+        named = {"ForAllValues:StringLike": {LEADING_KEYS: [f"{prefix}*" for prefix in prefixes]}}
+        self.role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=[table], conditions=named))
+
+    def only_append(self, table: str, prefix: str) -> None:
+        """Whatever else the function may do: items of partitions whose names begin so it neither changes nor removes.
+
+        That a put takes no item's place is the condition of each such write: a role cannot tell one from the other.
+        """
+        named = {"ForAllValues:StringLike": {LEADING_KEYS: [f"{prefix}*"]}, "Null": {LEADING_KEYS: "false"}}
+        forbidden = iam.PolicyStatement(
+            effect=iam.Effect.DENY,
+            actions=["dynamodb:DeleteItem", "dynamodb:UpdateItem"],
+            resources=[table],
+            conditions=named,
+        )
+        self.role.add_to_policy(forbidden)
 
     def consume(self, construct_id: str, queue: sqs.Queue, *, batch_size: int, most: int | Pollers) -> None:
         """Feed the function from a queue; it answers which messages of a batch were not done.

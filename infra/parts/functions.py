@@ -161,6 +161,7 @@ class Functions(FunctionFactory):
         function.allow((BATCH_GET, GET, PUT, QUERY, UPDATE), self._jobs)
         function.allow((QUERY,), self._index(keys.BY_TENANT_INDEX), self._index(keys.DEAD_INDEX))
         function.allow((BATCH_GET, DELETE, GET, PUT, QUERY, UPDATE), self._control)
+        function.only_append(self._control, keys.AUDIT_PREFIX)
         function.allow(("kms:Decrypt", "kms:Encrypt"), self._storage.secrets_key.key_arn)
         function.allow((SEND,), self._queues.operations.queue_arn)
         self._allow_objects(function, UPLOADS, (GET_OBJECT, PUT_OBJECT))
@@ -186,6 +187,7 @@ class Functions(FunctionFactory):
             ),
         )
         function.allow((UPDATE,), self._control)
+        function.only_append(self._control, keys.AUDIT_PREFIX)
         function.allow((SEND,), self._queues.ticks.queue_arn)
         return function
 
@@ -214,6 +216,7 @@ class Functions(FunctionFactory):
         function.allow((QUERY,), self._index(keys.DUE_INDEX))
         function.allow((DELETE, GET, PUT, UPDATE, UPDATE_BY_STATEMENT), self._jobs)
         function.allow((GET, QUERY, UPDATE), self._control)
+        function.only_append(self._control, keys.AUDIT_PREFIX)
         function.allow((SEND,), *(work.queue.queue_arn for work in self._queues.work))
         cap = self.stage.concurrency.dispatcher
         function.consume("Ticks", self._queues.ticks, batch_size=1, most=cap)
@@ -269,6 +272,7 @@ class Functions(FunctionFactory):
         )
         function.allow((GET, PUT, QUERY, UPDATE), self._jobs)  # the update pauses a job that fails
         function.allow((QUERY,), self._control)
+        function.allow_within(self._control, (keys.AUDIT_PREFIX, keys.JOB_PREFIX), (PUT,))  # tells of that
         function.allow(("kms:Decrypt",), self._storage.secrets_key.key_arn)
         self._allow_objects(function, PAYLOADS, (GET_OBJECT,))
         function.allow((LIST_BUCKET,), self._storage.payloads.bucket_arn)
@@ -321,6 +325,7 @@ class Functions(FunctionFactory):
         )
         function.allow((DELETE, GET), self._jobs)
         function.allow((DELETE,), self._control)
+        function.only_append(self._control, keys.AUDIT_PREFIX)
         self._allow_objects(function, PAYLOADS, (DELETE_OBJECT,))
         function.allow((LIST_BUCKET,), self._storage.payloads.bucket_arn)
         self._follow_removals(function)
@@ -347,6 +352,7 @@ class Functions(FunctionFactory):
         function.allow((BATCH_GET, GET, PUT, QUERY, UPDATE), self._jobs)
         function.allow((QUERY,), self._index(keys.BY_TENANT_INDEX))
         function.allow((DELETE, GET, PUT), self._control)  # a cancelled job's name is freed
+        function.only_append(self._control, keys.AUDIT_PREFIX)
         function.allow((HOLD,), queue.queue_arn)
         function.consume("Operations", queue, batch_size=1, most=self.stage.concurrency.operations)
         return function

@@ -97,12 +97,20 @@ class Template:
     def rights(self, role_path: str) -> dict[str, set[str]]:
         """What a role may do: actions by the place on which they are allowed."""
         rights: dict[str, set[str]] = {}
-        for policy in self.of_type("AWS::IAM::Policy").values():
-            if role_path in map(self.place, policy["Roles"]):
-                for statement in policy["PolicyDocument"]["Statement"]:
-                    for resource in listed(statement["Resource"]):
-                        rights.setdefault(self.place(resource), set()).update(listed(statement["Action"]))
+        for statement in self.statements_of(role_path):
+            if statement["Effect"] == "Allow":
+                for resource in listed(statement["Resource"]):
+                    rights.setdefault(self.place(resource), set()).update(listed(statement["Action"]))
         return rights
+
+    def statements_of(self, role_path: str) -> list[dict[str, Any]]:
+        """The statements of a role's policies."""
+        return [
+            statement
+            for policy in self.of_type("AWS::IAM::Policy").values()
+            if role_path in map(self.place, policy["Roles"])
+            for statement in policy["PolicyDocument"]["Statement"]
+        ]
 
     def statements(self) -> list[tuple[str, dict[str, Any]]]:
         """Every statement of every policy in the template, with the path of the resource that holds it."""

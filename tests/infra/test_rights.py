@@ -71,7 +71,7 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
     },
     "Worker": {
         JOBS: RUNS_AND_PAUSES,
-        CONTROL: {"dynamodb:Query"},
+        CONTROL: {"dynamodb:Query", "dynamodb:PutItem"},  # the put of audit events alone
         "Storage/SecretsKey": {"kms:Decrypt"},
         PAYLOADS: {"s3:GetObject"},
         BUCKET: {"s3:ListBucket"},
@@ -81,7 +81,7 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
     },
     "LongWorker": {
         JOBS: RUNS_AND_PAUSES,
-        CONTROL: {"dynamodb:Query"},
+        CONTROL: {"dynamodb:Query", "dynamodb:PutItem"},  # the put of audit events alone
         "Storage/SecretsKey": {"kms:Decrypt"},
         PAYLOADS: {"s3:GetObject"},
         BUCKET: {"s3:ListBucket"},
@@ -150,6 +150,44 @@ def in_the_words_of(stage: Stage, rights: dict[str, set[str]]) -> dict[str, set[
         place: actions | {"sqs:SendMessageBatch"} if actions == {"sqs:SendMessage"} else actions
         for place, actions in rights.items()
     }
+
+
+WRITERS = [
+    name
+    for name, rights in RIGHTS.items()
+    if rights.get(CONTROL, set()) & {"dynamodb:DeleteItem", "dynamodb:UpdateItem"}
+]
+
+
+@pytest.mark.parametrize("function", WRITERS)
+def test_nobody_changes_or_removes_what_was_audited(template: Template, function: str) -> None:
+    """Whoever may update or delete items of the control table is denied just that for audit events."""
+    denied = {
+        "Effect": "Deny",
+        "Action": ["dynamodb:DeleteItem", "dynamodb:UpdateItem"],
+        "Condition": {
+            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["AUDIT#*"]},
+            "Null": {"dynamodb:LeadingKeys": "false"},
+        },
+    }
+    statements = template.statements_of(f"Functions/{function}/Role")
+    found = [each for each in statements if each["Effect"] == "Deny"]
+    assert [{**each, "Resource": ""} for each in found] == [{**denied, "Resource": ""}]
+    assert template.place(found[0]["Resource"]) == CONTROL
+
+
+@pytest.mark.parametrize("function", CALLING)
+def test_a_worker_writes_nothing_but_events_to_the_control_table(template: Template, function: str) -> None:
+    """Of the job that it pauses, because its target is gone or it fails; with that job's own key beside it."""
+    statements = template.statements_of(f"Functions/{function}/Role")
+    puts = [
+        each
+        for each in statements
+        if "dynamodb:PutItem" in listed(each["Action"]) and template.place(each["Resource"]) == CONTROL
+    ]
+    assert [each["Condition"] for each in puts] == [
+        {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["AUDIT#*", "JOB#*"]}}
+    ]
 
 
 def test_roles_are_not_shared(template: Template) -> None:

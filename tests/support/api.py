@@ -112,6 +112,7 @@ class ApiUnderTest:
         self.key, self.other_key = (
             create_tenant(tenant, "test", self.world.clock.now_ms()).key_text for tenant in ("acme", "globex")
         )
+        self.world.state.audit.clear()  # so that it tells of what tests do
         self.handle = self.build()
 
     def build(self, **ports: Any) -> Callable[[Mapping[str, Any], object], dict[str, Any]]:

@@ -155,12 +155,12 @@ def test_a_batch_that_is_broken_off_is_completed_by_its_repeat(
     create = api.world.jobs.create
     calls = 0
 
-    def dying(definition: Any) -> None:
+    def dying(definition: Any, **more: Any) -> None:
         nonlocal calls
         calls += 1
         if calls == at + 1 and not behind:
             raise error
-        create(definition)
+        create(definition, **more)
         if calls == at + 1:
             raise error
 
@@ -183,10 +183,10 @@ def test_without_a_key_silence_is_told_of_the_job_it_met(api: ApiUnderTest) -> N
     create = api.world.jobs.create
     failing = iter([None, UnavailableError("no answer"), ZeroDivisionError("inner detail"), None])
 
-    def sometimes(definition: Any) -> None:
+    def sometimes(definition: Any, **more: Any) -> None:
         if error := next(failing):
             raise error
-        create(definition)
+        create(definition, **more)
 
     api.world.jobs.create = sometimes  # type: ignore[method-assign]  # the store of this test
     reply = send(api, *named("a", "b", "c", "d"))

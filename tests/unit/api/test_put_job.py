@@ -311,7 +311,7 @@ def test_a_lost_answer_may_be_asked_for_again(api: ApiUnderTest) -> None:
 def test_a_name_without_rest_is_503(api: ApiUnderTest) -> None:
     """A name that changes hands at every look is given up in the end: nothing is half done."""
 
-    def taken(_: Any) -> None:
+    def taken(_: Any, **_more: Any) -> None:
         raise NameTakenError("job_x")
 
     api.world.jobs.create = taken  # type: ignore[method-assign]  # the store of this test

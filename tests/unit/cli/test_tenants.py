@@ -53,7 +53,11 @@ def test_a_tenant_is_created_with_a_key_and_a_secret(outputs: dict[str, str]) ->
     assert shown["url"] == outputs["ApiUrl"]
     assert shown["api_key"].startswith("crl_test_")
     assert shown["signing_secret"].startswith("whsec_")
-    assert {item["pk"]["S"] for item in stored()} == {"TENANT#acme", f"KEY#{key_id_in(shown['api_key'])}"}
+    told = [item for item in stored() if item["pk"]["S"] == "AUDIT#acme"]
+    assert {item["action"]["S"] for item in told} == {"tenant.created", "key.created"}
+    assert all(item["actor"]["S"].startswith('["operator","') for item in told)
+    others = {item["pk"]["S"] for item in stored()} - {"AUDIT#acme"}
+    assert others == {"TENANT#acme", f"KEY#{key_id_in(shown['api_key'])}"}
     assert shown["api_key"] not in str(stored())
     assert shown["signing_secret"] not in str(stored())
 

@@ -425,6 +425,7 @@ class AuditEvent(TypedDict):
     action: Annotated[str, one_of(Action)]
     target: str
     request_id: str
+    operation: str | None
     changes: list[Change]
 
 

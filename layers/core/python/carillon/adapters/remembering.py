@@ -70,9 +70,9 @@ class RememberingTenantLimits:
         """The limits of a tenant as they were at most so long ago."""
         return self._by_tenant.of(tenant)
 
-    def set(self, tenant: str, limits: Limits) -> None:
-        """Give a tenant limits in place of those it has."""
-        self._limits.set(tenant, limits)
+    def set(self, tenant: str, limits: Limits, event: AuditEvent | None = None) -> None:
+        """Give a tenant limits in place of those it has, with the event of it."""
+        self._limits.set(tenant, limits, event)
         self._asked_at = -self._for_ms
         self._by_tenant.forget(tenant)
 
@@ -116,10 +116,10 @@ class RememberingDestinations:
         """What the tenant had registered at most so long ago."""
         return self._known.of(tenant)
 
-    def save(self, tenant: str, destinations: Destinations) -> bool:
+    def save(self, tenant: str, destinations: Destinations, event: AuditEvent | None = None) -> bool:
         """Store them, and ask again the next time."""
         self._known.forget(tenant)
-        return self._store.save(tenant, destinations)
+        return self._store.save(tenant, destinations, event)
 
 
 class RememberingFailureTargets:

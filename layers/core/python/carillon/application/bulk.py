@@ -1,11 +1,12 @@
 """Work on many jobs: asking for it, trying it, looking at it, ending it. Carrying it out is `drive_operation`."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from carillon.application.edit_job import MOST_RACES, Edit
+from carillon.domain.audit import CARILLON, Action, Actor, Change, told
 from carillon.domain.editing import JobFinishedError, cancel, pause, resume
 from carillon.domain.job import Definition, JobState
 from carillon.domain.job_filter import JobFilter
@@ -50,8 +51,10 @@ class StartOperation:
     queue: OperationQueue
     ids: Ids
 
-    def __call__(self, tenant: str, action: BulkAction, wanted: JobFilter, now_ms: int) -> Operation:
-        """Store an operation on the jobs that there are, and have it carried out.
+    def __call__(
+        self, tenant: str, action: BulkAction, wanted: JobFilter, now_ms: int, by: Actor = CARILLON
+    ) -> Operation:
+        """Store an operation on the jobs that there are, with the event that tells who did, and have it carried out.
 
         Asked again with the same names it is the same operation, however far it has come.
 
@@ -59,9 +62,20 @@ class StartOperation:
             UnavailableError: it may not be carried out; then it stays as it is until it is removed.
         """
         operation_id = "op_" + self.ids.job_id(now_ms).removeprefix("job_")
-        operation = self.operations.create(asked(operation_id, tenant, action, wanted, now_ms))
+        event = told(Action.OPERATION_STARTED, operation_id, now_ms, tenant, by, _wish(action, wanted), of=1)
+        operation = self.operations.create(asked(operation_id, tenant, action, wanted, now_ms, by), event)
         self.queue.send(OperationMessage(tenant, operation_id))
         return operation
+
+
+def _wish(action: BulkAction, wanted: JobFilter) -> Iterator[Change]:
+    yield "/action", None, str(action)
+    if wanted.state is not None:
+        yield "/filter/state", None, str(wanted.state)
+    if wanted.labels:
+        yield "/filter/labels", None, ", ".join(f"{key}:{value}" for key, value in wanted.labels)
+    if wanted.name_prefix:
+        yield "/filter/name_prefix", None, wanted.name_prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +102,7 @@ class CancelOperation:
 
     operations: OperationStore
 
-    def __call__(self, tenant: str, operation_id: str, now_ms: int) -> Operation:
+    def __call__(self, tenant: str, operation_id: str, now_ms: int, by: Actor = CARILLON) -> Operation:
         """Let an operation go no further; what it has done stays done.
 
         Raises:
@@ -99,7 +113,9 @@ class CancelOperation:
         for _ in range(MOST_RACES):
             seen = GetOperation(self.operations)(tenant, operation_id, now_ms)
             ended = cancelled(seen, now_ms)
-            if ended == seen or self.operations.replace(ended):
+            changes = [("/state", str(seen.state), str(ended.state))]
+            event = told(Action.OPERATION_CANCELLED, operation_id, now_ms, tenant, by, changes, of=seen.rev)
+            if ended == seen or self.operations.replace(ended, event):
                 return ended
         raise UnavailableError("the operation keeps moving on")
 

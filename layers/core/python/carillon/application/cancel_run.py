@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from carillon.application.edit_job import MOST_RACES
 from carillon.application.read_runs import GetRun
 from carillon.domain.admission import RUN_CANCELLED
+from carillon.domain.audit import CARILLON, Action, Actor, told
 from carillon.domain.instants import SECOND_MS
 from carillon.domain.outcomes import Failure
 from carillon.domain.run import Attempt, Run, RunState, cancel_asked, ended, finished_attempt
@@ -32,8 +33,10 @@ class CancelRun:
     runs: RunStore
     retention_ms: int
 
-    def __call__(self, tenant: str, run_id: str, now_ms: int) -> Run:
-        """Cancel a run; returns it as it is then. To cancel a cancelled one changes nothing.
+    def __call__(self, tenant: str, run_id: str, now_ms: int, by: Actor = CARILLON) -> Run:
+        """Cancel a run, with the event that tells who did; returns it as it is then.
+
+        To cancel a cancelled one changes nothing.
 
         Raises:
             RunNotFoundError: the tenant has none of this id, or it has no record yet.
@@ -46,7 +49,9 @@ class CancelRun:
                 return seen
             if seen.state.has_ended:
                 raise RunEndedError(seen.state)
-            written = self.runs.save(self._cancelled(seen, now_ms), seen=seen.rev)
+            changes = [("/state", str(seen.state), str(RunState.CANCELLED))]
+            event = told(Action.RUN_CANCELLED, run_id, now_ms, tenant, by, changes, of=seen.rev)
+            written = self.runs.save(self._cancelled(seen, now_ms), seen=seen.rev, event=event)
             if isinstance(written, Saved):
                 return written.run
         raise UnavailableError("the run keeps changing")

@@ -8,17 +8,20 @@ learns what stands. A report that is repeated is answered as the first time, als
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
 
 from carillon.application.cancel_run import RunEndedError
 from carillon.application.read_runs import GetRun, RunNotFoundError
 from carillon.application.run_records import MOST_RACES, RunRecords
 from carillon.domain.admission import RUN_CANCELLED, End
+from carillon.domain.audit import Action, Actor, AuditEvent, told
 from carillon.domain.completions import FAILED_BY_TARGET, Completed, Report, Standing, attempt_of, standing
 from carillon.domain.identity import BadIdentityError, RunKey
 from carillon.domain.run import Attempt, Run, RunState, finished_attempt, kept_alive
 from carillon.ports.edges import Ids
 from carillon.ports.errors import UnavailableError
-from carillon.ports.runs import Refused, Saved
+from carillon.ports.runs import Refused, RunStore, Saved
 
 
 class WrongTokenError(Exception):
@@ -43,10 +46,14 @@ class OtherReportError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reporter:
-    """Who reports: the holder of a token, or a key's tenant."""
+    """Who reports: the holder of a token, or a key's tenant, with who is to be named in the audit trail.
+
+    Holders of tokens are not: theirs is the answer of a target, which the run's own record tells of.
+    """
 
     token: str | None = None
     tenant: str = ""
+    actor: Actor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +80,21 @@ class CompleteRun:
             if _has_been_reported(run, attempt, completed):
                 return run
             _check_open(run, attempt)
-            written = self._write(run, completed)
+            written = self._write(self._telling(run, completed, reporter.actor), run, completed)
             if isinstance(written, Saved):
                 return written.run
         raise UnavailableError("the run keeps changing")
 
-    def _write(self, run: Run, completed: Completed) -> Saved | Refused:
-        now_ms, failed = self.records.clock.now_ms(), completed.report is not Report.SUCCEEDED
+    def _telling(self, run: Run, completed: Completed, actor: Actor | None) -> RunRecords:
+        """The records, with which the write that follows tells of the report."""
+        if actor is None:
+            return self.records
+        changes, now_ms = [("/completion", None, str(completed.report))], self.records.clock.now_ms()
+        event = told(Action.RUN_COMPLETED, run.key.run_id, now_ms, run.tenant, actor, changes, of=run.rev)
+        return replace(self.records, runs=cast("RunStore", _TellingRuns(self.records.runs, event)))
+
+    def _write(self, records: RunRecords, run: Run, completed: Completed) -> Saved | Refused:
+        now_ms, failed = records.clock.now_ms(), completed.report is not Report.SUCCEEDED
         ended = replace(
             run.attempts[-1],
             ended_at=now_ms,
@@ -89,14 +104,25 @@ class CompleteRun:
         )
         attempts = finished_attempt(run, ended)
         if not failed:
-            return self.records.end(run, None, End(RunState.SUCCEEDED, ""), attempts=attempts)
+            return records.end(run, None, End(RunState.SUCCEEDED, ""), attempts=attempts)
         if run.is_cancelled:
-            return self.records.end(run, None, End(RunState.CANCELLED, RUN_CANCELLED), attempts=attempts)
-        definition = self.records.jobs.get(run.key.job_id)
+            return records.end(run, None, End(RunState.CANCELLED, RUN_CANCELLED), attempts=attempts)
+        definition = records.jobs.get(run.key.job_id)
         if definition is None:
-            return self.records.end(run, None, End(RunState.DEAD_LETTERED, "job_missing"), attempts=attempts)
+            return records.end(run, None, End(RunState.DEAD_LETTERED, "job_missing"), attempts=attempts)
         permanent = FAILED_BY_TARGET if completed.report is Report.FAILED_FOR_GOOD else None
-        return self.records.fail(run, definition, attempts, unit=self.ids.unit(), permanent=permanent)
+        return records.fail(run, definition, attempts, unit=self.ids.unit(), permanent=permanent)
+
+
+class _TellingRuns:
+    """The store of runs, each write of which tells of one event; there is but one that holds."""
+
+    def __init__(self, runs: RunStore, event: AuditEvent) -> None:
+        self._runs, self._event = runs, event
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._runs, name)
+        return partial(method, event=self._event) if name in ("save", "end_with_notice") else method
 
 
 @dataclass(frozen=True, slots=True)

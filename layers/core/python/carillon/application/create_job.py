@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from carillon.domain.audit import CARILLON, Action, Actor, told
 from carillon.domain.identity import shard_of
 from carillon.domain.job import (
     Definition,
@@ -15,6 +16,7 @@ from carillon.domain.job import (
     StoredPayload,
     Target,
 )
+from carillon.domain.job_changes import changes_at_creation
 from carillon.domain.planning import fire_time
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import CronSchedule, OneOff, Schedule, ScheduleError, encode
@@ -85,8 +87,8 @@ class CreateJob:
     shards: ShardCount
     keep: Keep = without_uploads
 
-    def __call__(self, tenant: str, new: NewJob, now_ms: int) -> Definition:
-        """Store a new job; what is returned will run.
+    def __call__(self, tenant: str, new: NewJob, now_ms: int, by: Actor = CARILLON) -> Definition:
+        """Store a new job, with the event that tells who did; what is returned will run.
 
         Raises:
             NoOccurrenceError: the schedule has no occurrence ahead; the error names the field at fault.
@@ -117,7 +119,9 @@ class CreateJob:
             ),
             _spec(job_id, tenant, new, now_ms),
         )
-        self.jobs.create(definition)
+        changes = changes_at_creation(definition)
+        event = told(Action.JOB_CREATED, job_id, now_ms, tenant, by, changes, of=1)
+        self.jobs.create(definition, event=event)
         return definition
 
     def _check_name(self, tenant: str, name: str) -> None:

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from carillon.application.limit_tenant import limits_changed
 from carillon.application.naming import new_ulid
+from carillon.domain.audit import CARILLON, Action, Actor, told
 from carillon.domain.limits import NO_LIMITS, Limits
 from carillon.domain.signing import new_secret
 from carillon.domain.tenancy import TENANT_ID, Tenant, issued, new_key_text
@@ -41,14 +43,17 @@ class CreateTenant:
     limits: TenantLimits
     ids: Ids
 
-    def __call__(self, tenant_id: str, mode: str, now_ms: int, limits: Limits = NO_LIMITS) -> NewTenant:
-        """Create a tenant.
+    def __call__(
+        self, tenant_id: str, mode: str, now_ms: int, limits: Limits = NO_LIMITS, by: Actor = CARILLON
+    ) -> NewTenant:
+        """Create a tenant, with the events that tell who did.
 
         Args:
             tenant_id: 3 to 40 small letters, digits and inner hyphens, a letter first.
             mode: `live` or `test`; it stands in the key's text and changes nothing else.
             now_ms: the present, epoch ms.
             limits: what it may.
+            by: who creates it.
 
         Raises:
             BadTenantError: the id is not of that form.
@@ -57,18 +62,19 @@ class CreateTenant:
         if not TENANT_ID.fullmatch(tenant_id):
             raise BadTenantError("a tenant id is 3 to 40 small letters, digits and inner hyphens, a letter first")
         tenant = Tenant(tenant_id, now_ms)
-        self.tenants.create(tenant)
+        self.tenants.create(tenant, told(Action.TENANT_CREATED, tenant_id, now_ms, tenant_id, by, of=1))
         if self.secrets.active(tenant_id, now_ms):
             raise TenantExistsError(tenant_id)
         if limits != NO_LIMITS:
-            self.limits.set(tenant_id, limits)
-        key_id, key_text = self._add_key(tenant_id, mode, now_ms)
+            self.limits.set(tenant_id, limits, limits_changed(tenant_id, NO_LIMITS, limits, now_ms, by))
+        key_id, key_text = self._add_key(tenant_id, mode, now_ms, by)
         return NewTenant(tenant, key_id, key_text, self._add_secret(tenant_id, now_ms))
 
-    def _add_key(self, tenant_id: str, mode: str, now_ms: int) -> tuple[str, str]:
+    def _add_key(self, tenant_id: str, mode: str, now_ms: int, by: Actor) -> tuple[str, str]:
         key_id = new_ulid(self.ids, now_ms)
         text = new_key_text(mode, key_id, self.ids.secret_bytes(_KEY_BYTES))
-        self.keys.add(issued(text, tenant_id, frozenset({"admin"}), now_ms))
+        event = told(Action.KEY_CREATED, key_id, now_ms, tenant_id, by, of=1)
+        self.keys.add(issued(text, tenant_id, frozenset({"admin"}), now_ms), event)
         return key_id, text
 
     def _add_secret(self, tenant_id: str, now_ms: int) -> str:

@@ -5,6 +5,7 @@ They hold for creations at once, and for attempts within a minute.
 
 from dataclasses import dataclass
 
+from carillon.domain.audit import CARILLON, Action, Actor, told
 from carillon.domain.destinations import MOST_DESTINATIONS, Destination, DestinationKind, Destinations
 from carillon.ports.errors import UnavailableError
 from carillon.ports.tenancy import DestinationStore
@@ -30,7 +31,9 @@ class EditDestinations:
         """What the tenant has registered."""
         return self.store.of(tenant)
 
-    def register(self, tenant: str, kind: DestinationKind, name: str, now_ms: int) -> tuple[Destination, bool]:
+    def register(
+        self, tenant: str, kind: DestinationKind, name: str, now_ms: int, by: Actor = CARILLON
+    ) -> tuple[Destination, bool]:
         """Register a destination; the one there is, if there is one of this name, and whether it is new.
 
         Raises:
@@ -44,11 +47,15 @@ class EditDestinations:
                 return found, False
             if len(seen.entries) >= MOST_DESTINATIONS:
                 raise TooManyDestinationsError(tenant)
-            if self.store.save(tenant, seen.having(wanted)):
+            after = seen.having(wanted)
+            event = told(
+                Action.DESTINATION_ADDED, wanted.id, now_ms, tenant, by, [(f"/{kind}", None, name)], of=after.rev
+            )
+            if self.store.save(tenant, after, event):
                 return wanted, True
         raise UnavailableError("the destinations keep changing")
 
-    def remove(self, tenant: str, destination_id: str) -> None:
+    def remove(self, tenant: str, destination_id: str, now_ms: int, by: Actor = CARILLON) -> None:
         """Remove a destination. Without the last one, every host may be called again.
 
         Raises:
@@ -57,8 +64,11 @@ class EditDestinations:
         """
         for _ in range(MOST_RACES):
             seen = self.store.of(tenant)
-            if seen.find(destination_id) is None:
+            found, after = seen.find(destination_id), seen.lacking(destination_id)
+            if found is None:
                 raise DestinationNotFoundError(destination_id)
-            if self.store.save(tenant, seen.lacking(destination_id)):
+            changes = [(f"/{found.kind}", found.name, None)]
+            event = told(Action.DESTINATION_REMOVED, destination_id, now_ms, tenant, by, changes, of=after.rev)
+            if self.store.save(tenant, after, event):
                 return
         raise UnavailableError("the destinations keep changing")

@@ -74,10 +74,10 @@ class ActOnJob:
 
     def _act(self, operation: Operation, job_id: str, now_ms: int) -> None:
         if operation.action is not BulkAction.TRIGGER:
-            self.edit(operation.tenant, job_id, now_ms, EDITS[operation.action])
+            self.edit(operation.tenant, job_id, now_ms, EDITS[operation.action], by=operation.doer)
             return
         trigger = replace(self.trigger, ids=SeededIds(operation.seed_of(job_id)))
-        trigger(operation.tenant, job_id, operation.created_at, is_again=True, due_ms=now_ms)
+        trigger(operation.tenant, job_id, operation.created_at, is_again=True, due_ms=now_ms, by=operation.doer)
 
 
 @dataclass(frozen=True, slots=True)

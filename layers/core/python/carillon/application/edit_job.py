@@ -8,8 +8,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from carillon.application.read_jobs import job_of_tenant
+from carillon.domain.audit import CARILLON, Actor, AuditEvent, told
 from carillon.domain.editing import Edited
 from carillon.domain.job import Definition
+from carillon.domain.job_changes import action_of, changes_between
 from carillon.domain.revisions import newest_revision
 from carillon.domain.settling import Moment, unsettled_from
 from carillon.ports.errors import UnavailableError
@@ -39,9 +41,18 @@ class EditJob:
     retention_ms: int
 
     def __call__(
-        self, tenant: str, job_id: str, now_ms: int, edit: Edit, only_revisions: Collection[int] | None = None
+        self,
+        tenant: str,
+        job_id: str,
+        now_ms: int,
+        edit: Edit,
+        only_revisions: Collection[int] | None = None,
+        *,
+        by: Actor = CARILLON,
     ) -> Definition:
-        """Edit a job; an edit that changes nothing writes nothing. Returns the job as it is then.
+        """Edit a job, with the event that tells who did; an edit that changes nothing writes nothing, no event either.
+
+        Returns the job as it is then.
 
         Args:
             tenant: who asks.
@@ -49,6 +60,7 @@ class EditJob:
             now_ms: the present, epoch ms.
             edit: what to change.
             only_revisions: edit it only in one of these revisions, if given.
+            by: who does it.
 
         Raises:
             JobNotFoundError: the tenant has no such job.
@@ -62,11 +74,11 @@ class EditJob:
             if only_revisions is not None and seen.spec.revision not in only_revisions:
                 raise RevisionMismatchError(job_id)
             edited = edit(seen, self._moment(seen, now_ms))
-            if edited.definition == seen or self._stored(seen, edited):
+            if edited.definition == seen or self._stored(seen, edited, _event(seen, edited.definition, now_ms, by)):
                 return edited.definition
         raise UnavailableError("the job keeps changing")
 
-    def _stored(self, seen: Definition, edited: Edited) -> bool:
+    def _stored(self, seen: Definition, edited: Edited, event: AuditEvent) -> bool:
         return self.jobs.replace(
             edited.definition,
             seen_version=seen.job.version,
@@ -75,6 +87,7 @@ class EditJob:
             segment=edited.segment,
             seen_claim=seen.job.lease.claim_id if edited.records or edited.segment else None,
             renaming=None if edited.definition.spec.name == seen.spec.name else Renaming(seen.spec.name),
+            event=event,
         )
 
     def _moment(self, seen: Definition, now_ms: int) -> Moment:
@@ -89,3 +102,10 @@ class EditJob:
         return Moment(
             at_ms, self.retention_ms, frozenset(nominal for nominal in recorded if first_ms <= nominal <= at_ms)
         )
+
+
+def _event(seen: Definition, edited: Definition, now_ms: int, by: Actor) -> AuditEvent:
+    """What tells of an edit. Each raises the job's generation or its revision, so no two have the same counts."""
+    counts = f"{edited.job.generation}.{edited.spec.revision}"
+    changes = changes_between(seen, edited)
+    return told(action_of(seen, edited), edited.job.id, now_ms, edited.job.tenant, by, changes, of=counts)

@@ -10,6 +10,7 @@ from functools import partial
 from carillon.application.edit_job import Edit, EditJob
 from carillon.application.read_jobs import JobNotFoundError
 from carillon.application.run_records import RunRecords, facts
+from carillon.domain.audit import Actor, ActorType
 from carillon.domain.editing import Edited, JobFinishedError, pause
 from carillon.domain.job import Definition, HttpTarget, Target
 from carillon.domain.outcomes import TARGET_GONE
@@ -31,7 +32,8 @@ def pause_by_itself(records: RunRecords, run: Run, change: Edit, reason: str) ->
     """Pause the job of a run by an edit, which says why. Whether it is paused for that now; what fails is logged."""
     edit = EditJob(records.jobs, records.runs, records.retention_ms)
     try:
-        paused = edit(run.tenant, run.key.job_id, records.clock.now_ms(), change)
+        by = Actor(ActorType.SYSTEM, reason, run.key.run_id)
+        paused = edit(run.tenant, run.key.job_id, records.clock.now_ms(), change, by=by)
     except (JobFinishedError, JobNotFoundError):
         return False
     except (TooManyEditsError, UnavailableError, UnreadableItemError) as error:

@@ -7,6 +7,7 @@ from carillon.application.create_job import CreateJob, NewJob
 from carillon.application.edit_job import MOST_RACES, EditJob
 from carillon.application.read_jobs import JobNotFoundError
 from carillon.application.redefine_job import redefine
+from carillon.domain.audit import CARILLON, Actor
 from carillon.domain.editing import Edited
 from carillon.domain.job import Definition, JobState
 from carillon.domain.settling import Moment
@@ -40,7 +41,7 @@ class PutJob:
     create: CreateJob
     edit: EditJob
 
-    def __call__(self, tenant: str, name: str, now_ms: int, wish: Wish, check: Check) -> Put:
+    def __call__(self, tenant: str, name: str, now_ms: int, wish: Wish, check: Check, *, by: Actor = CARILLON) -> Put:
         """Let the job of a name be as wanted; what is as wanted is not written.
 
         A cancelled job holds no name. One that has ended by itself does, and can only be put again unchanged.
@@ -51,6 +52,7 @@ class PutJob:
             now_ms: the present, epoch ms.
             wish: the whole job that is wanted.
             check: refuses by the revision there is.
+            by: who puts it.
 
         Raises:
             NoOccurrenceError: the schedule has no occurrence ahead; the error names the field at fault.
@@ -61,17 +63,19 @@ class PutJob:
         """
         for _ in range(MOST_RACES):
             holder = self.jobs.holder_of(tenant, name)
-            changed = None if holder is None else self._changed(tenant, holder, name, now_ms, wish, check)
+            changed = None if holder is None else self._changed(tenant, holder, name, now_ms, wish, check, by=by)
             if changed is not None:
                 return Put(changed, is_new=False)
             check(None)
             try:
-                return Put(self.create(tenant, wish(now_ms, None), now_ms), is_new=True)
+                return Put(self.create(tenant, wish(now_ms, None), now_ms, by), is_new=True)
             except NameTakenError:  # by somebody who asks for the same at the same time
                 continue
         raise UnavailableError("the name keeps changing hands")
 
-    def _changed(self, tenant: str, job_id: str, name: str, now_ms: int, wish: Wish, check: Check) -> Definition | None:
+    def _changed(
+        self, tenant: str, job_id: str, name: str, now_ms: int, wish: Wish, check: Check, *, by: Actor
+    ) -> Definition | None:
         """The job as it is then, or None when it holds the name no more."""
 
         def change(seen: Definition, at: Moment) -> Edited:
@@ -82,6 +86,6 @@ class PutJob:
             return redefine(seen, wanted, at)
 
         try:
-            return self.edit(tenant, job_id, now_ms, change)
+            return self.edit(tenant, job_id, now_ms, change, by=by)
         except (_HolderGoneError, JobNotFoundError):
             return None

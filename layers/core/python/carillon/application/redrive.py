@@ -7,11 +7,13 @@ A redriven run waits in the due index like a retry, under its own name.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from carillon.application.keeping import kept_job
 from carillon.application.read_runs import GetRun
 from carillon.application.walking import Walked, walk
 from carillon.domain.admission import redrive_refusal
+from carillon.domain.audit import CARILLON, Action, Actor, told
 from carillon.domain.dead_letters import position_of
 from carillon.domain.job import Definition
 from carillon.domain.run import Run, redriven
@@ -72,8 +74,10 @@ class RedriveRun:
     runs: RunStore
     retention_ms: int
 
-    def __call__(self, tenant: str, run_id: str, now_ms: int, *, is_again: bool = False) -> Run:
-        """Redrive a dead-lettered run; returns it as it is then. Asked again, a run that was redriven is good enough.
+    def __call__(self, tenant: str, run_id: str, now_ms: int, *, is_again: bool = False, by: Actor = CARILLON) -> Run:
+        """Redrive a dead-lettered run, with the event that tells who did; returns it as it is then.
+
+        Asked again, a run that was redriven is good enough.
 
         Raises:
             RunNotFoundError: the tenant has none of this id.
@@ -84,7 +88,10 @@ class RedriveRun:
             return run
         seen, definition = self.judge(tenant, run_id, now_ms)
         kept_job(self.jobs, tenant, seen.key.job_id, now_ms, self.retention_ms)
-        written = self.runs.save(redriven(seen, now_ms=now_ms, lane=definition.job.lane), seen=seen.rev)
+        again = redriven(seen, now_ms=now_ms, lane=definition.job.lane)
+        changes = [("/state", str(seen.state), str(again.state))]
+        event = told(Action.RUN_REDRIVEN, run_id, now_ms, tenant, by, changes, of=seen.rev)
+        written = self.runs.save(again, seen=seen.rev, event=event)
         if isinstance(written, Saved):
             return written.run
         raise NotRedrivableError("somebody else has redriven it")
@@ -121,11 +128,21 @@ class RedriveMany:
     redrive: RedriveRun
 
     def __call__(
-        self, tenant: str, wanted: DeadLetterFilter, now_ms: int, *, dry_run: bool, after: str | None = None
+        self,
+        tenant: str,
+        wanted: DeadLetterFilter,
+        now_ms: int,
+        *,
+        dry_run: bool,
+        after: str | None = None,
+        by: Actor = CARILLON,
     ) -> Redriven:
-        """Redrive a portion, the latest first, from behind the position `after`; a dry run writes nothing."""
+        """Redrive a portion, the latest first, from behind the position `after`; a dry run writes nothing.
+
+        Each run that is redriven has an event of its own.
+        """
         walked = self.dead(tenant, wanted, MOST_REDRIVEN, after)
-        attempt = self.redrive.judge if dry_run else self.redrive
+        attempt = self.redrive.judge if dry_run else partial(self.redrive, by=by)
         refused: Counter[str] = Counter()
         for run in walked.items:
             try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from carillon.application.edit_job import EditJob
 from carillon.application.read_jobs import JobNotFoundError, job_of_tenant
+from carillon.domain.audit import Actor, ActorType
 from carillon.domain.editing import Edited, replan
 from carillon.domain.instants import LAST_INSTANT_MS
 from carillon.domain.job import Definition, JobState
@@ -21,6 +22,8 @@ from carillon.ports.dispatch import DueIndex, ShardLedger
 from carillon.ports.edges import Clock
 from carillon.ports.errors import UnavailableError, UnreadableItemError
 from carillon.ports.jobs import JobStore
+
+_BY = Actor(ActorType.SYSTEM, "replan")
 
 _LATEST_FIRE_MS = LAST_INSTANT_MS + 24 * 3600 * 1000
 """No window puts a run later than this."""
@@ -124,7 +127,7 @@ class Replan:
         if dry_run:
             edit(job_of_tenant(self.jobs, entry.tenant, entry.job_id), Moment(now_ms, self.edit.retention_ms))
         else:
-            self.edit(entry.tenant, entry.job_id, now_ms, edit)
+            self.edit(entry.tenant, entry.job_id, now_ms, edit, by=_BY)
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from carillon.application.edit_job import MOST_RACES
 from carillon.application.keeping import kept_job
+from carillon.domain.audit import CARILLON, Action, Actor, told
 from carillon.domain.identity import RunKey
 from carillon.domain.job import Job
 from carillon.domain.run import Run, RunState
@@ -25,7 +26,14 @@ class TriggerRun:
     retention_ms: int
 
     def __call__(
-        self, tenant: str, job_id: str, now_ms: int, *, is_again: bool = False, due_ms: int | None = None
+        self,
+        tenant: str,
+        job_id: str,
+        now_ms: int,
+        *,
+        is_again: bool = False,
+        due_ms: int | None = None,
+        by: Actor = CARILLON,
     ) -> Run:
         """Queue a manual run of a job, be it paused or finished; returns its record as it begins.
 
@@ -35,6 +43,7 @@ class TriggerRun:
             now_ms: the present, epoch ms.
             is_again: the same was asked before, as of the same instant and with the same names, and may have been done.
             due_ms: when it is due, if it comes to its turn later than it was asked for; epoch ms.
+            by: who asks for it.
 
         Raises:
             JobNotFoundError: the tenant has no such job.
@@ -44,7 +53,9 @@ class TriggerRun:
         job = kept_job(self.jobs, tenant, job_id, now_ms, self.retention_ms).job
         for _ in range(MOST_RACES):
             run = _queued(job, self.ids.token()[-SUFFIX_CHARACTERS:], now_ms, due_ms or now_ms)
-            if isinstance(self.runs.save(run, seen=None), Saved) or is_again:
+            run_id = run.key.run_id
+            event = told(Action.JOB_TRIGGERED, job_id, now_ms, tenant, by, [("/run", None, run_id)], of=run_id)
+            if isinstance(self.runs.save(run, seen=None, event=event), Saved) or is_again:
                 return run
         raise UnavailableError("the names of manual runs of this instant are taken")
 

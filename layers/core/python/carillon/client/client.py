@@ -324,11 +324,11 @@ class Client:
         return cast("answers.RevealedSecret", self._post_untold(path, {}))
 
     def audit_events(self, filters: Filters | None = None) -> Iterator["answers.AuditEvent"]:
-        """All audit events, newest first. Filter: `action`."""
+        """All audit events, newest first. Filters: `action`, `actor`, `target`, `since`, `until`."""
         return self._items("/v1/audit-events", filters)
 
     def first_audit_events(self, filters: Filters | None = None, most: int | None = None) -> "Page[answers.AuditEvent]":
-        """The newest audit events, `most` of them (1 or more) or all, as one page. Filter: `action`."""
+        """The newest audit events, `most` of them (1 or more) or all, as one page. Filters: as for `audit_events`."""
         return self._first("/v1/audit-events", filters, most)
 
     # ---------------------------------------------------------------------------------------------------- service

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
 
+from carillon.domain.audit import CARILLON, Actor
 from carillon.domain.identity import ulid
 from carillon.domain.instants import DAY_MS
 from carillon.domain.job_filter import JobFilter
@@ -63,6 +64,7 @@ class Operation:
         id: `op_` and a ULID.
         tenant: whose jobs.
         action: what is done with each.
+        actor: who asked for it.
         wanted: which jobs.
         created_at: when it was asked for. No job that is younger is touched.
         updated_at: when its record was written last.
@@ -83,11 +85,17 @@ class Operation:
     in_hand: tuple[str, ...] = ()
     progress: Progress = field(default_factory=Progress)
     ended_at: int | None = None
+    actor: Actor = CARILLON
 
     @property
     def has_ended(self) -> bool:
         """Whether nothing more is done."""
         return self.ended_at is not None
+
+    @property
+    def doer(self) -> Actor:
+        """Who is to be named in the audit trail for what it does."""
+        return replace(self.actor, operation=self.id)
 
     def seed_of(self, job_id: str) -> str:
         """The seed of the names that it makes for a job: the same each time, so that nothing is made twice."""
@@ -103,12 +111,15 @@ class Portion:
     position: str | None
 
 
-def asked(operation_id: str, tenant: str, action: BulkAction, wanted: JobFilter, now_ms: int) -> Operation:
+def asked(
+    operation_id: str, tenant: str, action: BulkAction, wanted: JobFilter, now_ms: int, actor: Actor = CARILLON
+) -> Operation:
     """A new operation, on the jobs that there are at an instant (epoch ms)."""
     return Operation(
         id=operation_id,
         tenant=tenant,
         action=action,
+        actor=actor,
         wanted=wanted,
         created_at=now_ms,
         updated_at=now_ms,

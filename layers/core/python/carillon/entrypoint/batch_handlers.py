@@ -50,7 +50,7 @@ class Batch:
     def _item(self, request: Request, policy: TargetPolicy, text: str, ids: Ids) -> Item:
         try:
             new = read_job(read_object(text.encode(), opaque={"payload"}), policy, request.now_ms)
-            definition = replace(self.create, ids=ids)(request.tenant, new, request.now_ms)
+            definition = replace(self.create, ids=ids)(request.tenant, new, request.now_ms, request.actor)
         except Exception as error:
             refusal = refusal_of(error)
             if refusal is None or refusal.status >= _SERVER_ERRORS:

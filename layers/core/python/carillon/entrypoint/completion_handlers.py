@@ -52,7 +52,7 @@ class CompletionHandlers:
 
 def _reporter(request: Request) -> Reporter:
     if request.principal is not None:
-        return Reporter(tenant=request.tenant)
+        return Reporter(tenant=request.tenant, actor=request.actor)
     return Reporter(token=completion_token(request) or "")
 
 

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 from carillon.application.cancel_run import CancelRun
 from carillon.application.redrive import DeadLetterFilter, ListDeadLetters, RedriveMany, RedriveRun
 from carillon.domain.dead_letters import position_of
-from carillon.domain.instants import parse_instant
-from carillon.domain.schedule_error import ScheduleError
 from carillon.entrypoint.action_bodies import refuse_options
 from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.http_request import Answer, Request, require_json
 from carillon.entrypoint.json_text import read_object
-from carillon.entrypoint.pages import answer_page, bad_parameter, read_page, single
+from carillon.entrypoint.pages import answer_page, instant, read_page, single
 from carillon.entrypoint.views import view_of_run
 
 if TYPE_CHECKING:
@@ -35,14 +33,14 @@ class DeadLetterHandlers:
     def cancel_run(self, request: Request) -> Answer:
         """POST /v1/runs/{run_id}/cancel."""
         refuse_options(request)
-        run = self.cancel(request.tenant, request.path_values["run_id"], request.now_ms)
+        run = self.cancel(request.tenant, request.path_values["run_id"], request.now_ms, request.actor)
         return Answer(200, json.dumps(view_of_run(run)))
 
     def retry_run(self, request: Request) -> Answer:
         """POST /v1/runs/{run_id}/retry."""
         refuse_options(request)
         run_id = request.path_values["run_id"]
-        run = self.redrive(request.tenant, run_id, request.now_ms, is_again=request.is_again)
+        run = self.redrive(request.tenant, run_id, request.now_ms, is_again=request.is_again, by=request.actor)
         return Answer(202, json.dumps(view_of_run(run)), {"Location": request.path("v1", "runs", run.key.run_id)})
 
     def list_dead_letters(self, request: Request) -> Answer:
@@ -61,7 +59,9 @@ class DeadLetterHandlers:
         after = None
         if wish.cursor is not None:
             after = self.cursors.open(wish.cursor, request.tenant, listing, request.now_ms)
-        made = self.redrive_many(request.tenant, wish.wanted, request.now_ms, dry_run=wish.dry_run, after=after)
+        made = self.redrive_many(
+            request.tenant, wish.wanted, request.now_ms, dry_run=wish.dry_run, after=after, by=request.actor
+        )
         cursor = made.position and self.cursors.seal(request.tenant, listing, made.position, request.now_ms)
         shown: answers.Redriven = {
             "redriven": made.redriven,
@@ -73,8 +73,4 @@ class DeadLetterHandlers:
 
 
 def _filter(request: Request) -> DeadLetterFilter:
-    since = single(request, "since")
-    try:
-        return DeadLetterFilter(single(request, "job"), 0 if since is None else parse_instant(since, "since"))
-    except ScheduleError as error:
-        raise bad_parameter("since", "invalid_value", f"{error.detail}; allowed: {error.allowed}") from None
+    return DeadLetterFilter(single(request, "job"), instant(request, "since") or 0)

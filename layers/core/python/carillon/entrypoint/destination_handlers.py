@@ -45,7 +45,7 @@ class DestinationHandlers:
 
         require_json(request)
         kind, name = read_destination(read_object(request.body), self.policy)
-        destination, is_new = self.edit.register(request.tenant, kind, name, request.now_ms)
+        destination, is_new = self.edit.register(request.tenant, kind, name, request.now_ms, request.actor)
         return Answer(201 if is_new else 200, json.dumps(self._view(request, destination)))
 
     def verify(self, request: Request) -> Answer:
@@ -64,7 +64,7 @@ class DestinationHandlers:
 
     def remove(self, request: Request) -> Answer:
         """DELETE /v1/destinations/{destination_id}."""
-        self.edit.remove(request.tenant, request.path_values["destination_id"])
+        self.edit.remove(request.tenant, request.path_values["destination_id"], request.now_ms, request.actor)
         return Answer(204)
 
     def _view(self, request: Request, destination: Destination) -> "answers.Destination":

@@ -66,6 +66,7 @@ Handlers = TypeVar("Handlers")
 _BEARER = re.compile(r"bearer +([!-~]+)", re.ASCII | re.IGNORECASE)
 _CHALLENGE = 'Bearer realm="carillon"'
 _PAGE = frozenset({"limit", "cursor"})
+_AUDIT_FILTERS = frozenset({"action", "actor", "target", "since", "until"})
 
 
 def build_api(  # noqa: PLR0913 - the composition root names each port
@@ -312,7 +313,7 @@ def _routes(  # noqa: PLR0913 - the handlers of each area
             of_tenants.reveal_secret,
             shows_secret=True,
         ),
-        Route("GET", "/v1/audit-events", "audit:read", of_tenants.list_audit_events, _PAGE | {"action"}),
+        Route("GET", "/v1/audit-events", "audit:read", of_tenants.list_audit_events, _PAGE | _AUDIT_FILTERS),
         Route("GET", "/v1/health", None, health),
         Route("GET", "/v1/openapi.json", None, describing(lambda: routes)),
         Route("GET", "/v1/problems/{code}", None, explain_problem),

@@ -51,7 +51,7 @@ class JobHandlers:
         require_json(request)
         new = read_job(read_object(request.body, opaque={"payload"}), self._policy(request), request.now_ms)
         create = self.create if request.ids is None else replace(self.create, ids=request.ids)
-        return self._created(request, create(request.tenant, new, request.now_ms))
+        return self._created(request, create(request.tenant, new, request.now_ms, request.actor))
 
     def recheck_creation(self, request: Request, kept: KeptAnswer) -> KeptAnswer:
         """Whoever repeats a creation must not take a job for planned that has been cancelled since.
@@ -124,7 +124,7 @@ class JobHandlers:
         name, conditions = request.path_values["name"], conditions_of(request)
         wish = read_put(read_object(request.body, opaque={"payload"}), name, self._policy(request))
         put = PutJob(self.edit.jobs, self.create, self.edit)
-        made = put(request.tenant, name, request.now_ms, wish, conditions.check)
+        made = put(request.tenant, name, request.now_ms, wish, conditions.check, by=request.actor)
         if not made.is_new:
             return _shown(made.definition)
         return self._created(request, made.definition)
@@ -147,7 +147,7 @@ class JobHandlers:
         refuse_options(request)
         trigger = self.trigger if request.ids is None else replace(self.trigger, ids=request.ids)
         job_id = request.path_values["job_id"]
-        run = trigger(request.tenant, job_id, request.now_ms, is_again=request.is_again)
+        run = trigger(request.tenant, job_id, request.now_ms, is_again=request.is_again, by=request.actor)
         return Answer(202, json.dumps(view_of_run(run)), {"Location": request.path("v1", "runs", run.key.run_id)})
 
     def _created(self, request: Request, definition: Definition) -> Answer:
@@ -159,7 +159,8 @@ class JobHandlers:
         return self.policy.for_tenant(request.tenant).narrowed_to(self.destinations.of(request.tenant))
 
     def _edited(self, request: Request, edit: Edit, only_revisions: Collection[int] | None) -> Definition:
-        return self.edit(request.tenant, request.path_values["job_id"], request.now_ms, edit, only_revisions)
+        job_id = request.path_values["job_id"]
+        return self.edit(request.tenant, job_id, request.now_ms, edit, only_revisions, by=request.actor)
 
 
 def preview_schedule(request: Request) -> Answer:

@@ -44,7 +44,7 @@ class OperationHandlers:
         if wish.dry_run:
             return self._tried(request, wish)
         start = StartOperation(self.operations(), self.queue, request.ids or self.ids)
-        operation = start(request.tenant, wish.action, wish.wanted, request.now_ms)
+        operation = start(request.tenant, wish.action, wish.wanted, request.now_ms, request.actor)
         return Answer(202, _text(operation), {"Location": request.path("v1", "operations", operation.id)})
 
     def get(self, request: Request) -> Answer:
@@ -60,7 +60,8 @@ class OperationHandlers:
 
         refuse_options(request)
         operation_id = request.path_values["operation_id"]
-        return Answer(200, _text(CancelOperation(self.operations())(request.tenant, operation_id, request.now_ms)))
+        cancel = CancelOperation(self.operations())
+        return Answer(200, _text(cancel(request.tenant, operation_id, request.now_ms, request.actor)))
 
     def _tried(self, request: Request, wish: "BulkWish") -> Answer:
         from carillon.application.bulk import TryBulk

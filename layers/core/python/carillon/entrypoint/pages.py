@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from carillon.application.walking import Walked
+from carillon.domain.instants import parse_instant
+from carillon.domain.schedule_error import ScheduleError
 from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.http_request import Answer, Request
 from carillon.entrypoint.problems import FieldError, Refusal, invalid
@@ -64,6 +66,19 @@ def choice(request: Request, name: str, choices: Mapping[str, Choice]) -> Choice
     if value is not None and value not in choices:
         raise bad_parameter(name, "not_a_choice", f"allowed: {', '.join(choices)}")
     return None if value is None else choices[value]
+
+
+def instant(request: Request, name: str) -> int | None:
+    """The instant (epoch ms) in a parameter that may stand once, or None when it does not stand.
+
+    Raises:
+        Refusal: it is none.
+    """
+    value = single(request, name)
+    try:
+        return None if value is None else parse_instant(value, name)
+    except ScheduleError as error:
+        raise bad_parameter(name, "invalid_value", f"{error.detail}; allowed: {error.allowed}") from None
 
 
 def bad_parameter(name: str, code: str, detail: str) -> Refusal:

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from carillon.application.read_audit import ListAuditEvents
+from carillon.application.read_audit import AuditFilter, ListAuditEvents
 from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
 from carillon.domain.audit import Action, AuditEvent
 from carillon.domain.instants import format_instant
@@ -12,7 +12,7 @@ from carillon.domain.secrets import SigningSecret
 from carillon.entrypoint.action_bodies import body_of_action, refuse_options
 from carillon.entrypoint.cursors import Cursors
 from carillon.entrypoint.http_request import Answer, Request
-from carillon.entrypoint.pages import answer_page, choice, read_page
+from carillon.entrypoint.pages import answer_page, choice, instant, read_page, single
 from carillon.entrypoint.views import shown_instant
 
 if TYPE_CHECKING:
@@ -59,8 +59,18 @@ class TenantHandlers:
     def list_audit_events(self, request: Request) -> Answer:
         """GET /v1/audit-events."""
         asked = read_page(request, self.cursors)
-        walked = self.audit(request.tenant, choice(request, "action", _ACTIONS), asked.limit, asked.position)
+        walked = self.audit(request.tenant, _filter(request), asked.limit, asked.position)
         return answer_page(request, asked, walked, self.cursors, view=_event, position_of=lambda event: event.id)
+
+
+def _filter(request: Request) -> AuditFilter:
+    return AuditFilter(
+        choice(request, "action", _ACTIONS),
+        single(request, "actor"),
+        single(request, "target"),
+        instant(request, "since"),
+        instant(request, "until"),
+    )
 
 
 def _secret(secret: SigningSecret) -> "answers.SigningSecret":
@@ -72,12 +82,14 @@ def _secret(secret: SigningSecret) -> "answers.SigningSecret":
 
 
 def _event(event: AuditEvent) -> "answers.AuditEvent":
+    actor = event.actor
     return {
         "id": event.id,
         "occurred_at": format_instant(event.occurred_at),
-        "actor": {"type": event.actor.type, "id": event.actor.id},
+        "actor": {"type": actor.type, "id": actor.id},
         "action": event.action,
         "target": event.target,
-        "request_id": event.actor.request_id,
+        "request_id": actor.request_id,
+        "operation": actor.operation,
         "changes": [{"pointer": path, "before": before, "after": after} for path, before, after in event.changes],
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
     from collections.abc import Sequence
 
+    from carillon.domain.audit import AuditEvent
     from carillon.domain.due import DueJob, Occurrence
     from carillon.domain.job import Definition, Job, JobState
     from carillon.domain.run import Run
@@ -95,8 +96,10 @@ class Renaming:
 class JobStore(Protocol):
     """Jobs, both halves."""
 
-    def create(self, definition: Definition) -> None:
-        """Store a new job, its other half and its name, all or nothing. A repeat of the same definition succeeds.
+    def create(self, definition: Definition, *, event: AuditEvent | None = None) -> None:
+        """Store a new job, its other half, its name and the event that tells of it, all or nothing.
+
+        A repeat of the same definition succeeds, and adds no event.
 
         Raises:
             NameTakenError: another job of the tenant holds the name.
@@ -135,15 +138,17 @@ class JobStore(Protocol):
         segment: Job | None = None,
         seen_claim: str | None = None,
         renaming: Renaming | None = None,
+        event: AuditEvent | None = None,
     ) -> bool:
         """Store both halves if neither has changed since it was read, together with what settles the past.
 
         With `seen_claim` set, the job must not have been claimed under another name meanwhile either: whoever claims
         may send what is being settled.
 
-        All or nothing: new run records, and the segment of the old plan that the due index is to drain. A record whose
-        run has one already is left as it is. When the job is cancelled, its name becomes free; when it is renamed, its
-        new name is taken and the former one becomes free. Returns False when the job has changed.
+        All or nothing: new run records, the segment of the old plan that the due index is to drain, and the event that
+        tells of the change. A record whose run has one already is left as it is. When the job is cancelled, its name
+        becomes free; when it is renamed, its new name is taken and the former one becomes free. Returns False when the
+        job has changed.
 
         Raises:
             NameTakenError: another job of the tenant holds the new name.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
+    from carillon.domain.audit import AuditEvent
     from carillon.domain.messages import OperationMessage
     from carillon.domain.operations import Operation
 
@@ -12,8 +13,8 @@ if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
 class OperationStore(Protocol):
     """Records of operations, by tenant and id."""
 
-    def create(self, operation: Operation) -> Operation:
-        """Store a new operation; where there is one of this id, that one is left and given."""
+    def create(self, operation: Operation, event: AuditEvent | None = None) -> Operation:
+        """Store a new operation, with its event; where there is one of this id, that one is left and given."""
         ...
 
     def get(self, tenant: str, operation_id: str) -> Operation | None:
@@ -24,8 +25,8 @@ class OperationStore(Protocol):
         """
         ...
 
-    def replace(self, operation: Operation) -> bool:
-        """Store it if the stored one is that of the `rev` before. A repeat of the same write succeeds."""
+    def replace(self, operation: Operation, event: AuditEvent | None = None) -> bool:
+        """Store it if the stored one is that of the `rev` before, with an event. A repeat succeeds."""
         ...
 
 

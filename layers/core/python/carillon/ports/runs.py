@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
+    from carillon.domain.audit import AuditEvent
     from carillon.domain.due import DueRun
     from carillon.domain.identity import RunKey
     from carillon.domain.run import Run
@@ -52,14 +53,16 @@ class RunStore(Protocol):
         """
         ...
 
-    def save(self, run: Run, *, seen: int | None) -> Saved | Refused:
-        """Write a record if the stored one still has the rev `seen` (None: if there is none).
+    def save(self, run: Run, *, seen: int | None, event: AuditEvent | None = None) -> Saved | Refused:
+        """Write a record if the stored one still has the rev `seen` (None: if there is none), and the event of it.
 
         It is in the due index while `next_fire_time` is set, and in the index of dead letters while dead-lettered.
         """
         ...
 
-    def end_with_notice(self, run: Run, notice: Run, *, seen: int | None) -> Saved | Refused:
+    def end_with_notice(
+        self, run: Run, notice: Run, *, seen: int | None, event: AuditEvent | None = None
+    ) -> Saved | Refused:
         """Write the end of a run as `save` does, and the first record of the notice that tells of it; both or neither.
 
         The notice is in the due index from then on. It is found by `get`, and not listed among the job's runs.

@@ -50,8 +50,8 @@ class SigningSecrets(Protocol):
 class Tenants(Protocol):
     """Tenants."""
 
-    def create(self, tenant: Tenant) -> bool:
-        """Store a new tenant. False when there is one of this id."""
+    def create(self, tenant: Tenant, event: AuditEvent | None = None) -> bool:
+        """Store a new tenant, with the event that tells of it. False when there is one of this id."""
         ...
 
     def get(self, tenant_id: str) -> Tenant | None:
@@ -109,8 +109,8 @@ class AuditTrail(Protocol):
         """Add an event. A repeat adds nothing."""
         ...
 
-    def list_newest(self, tenant: str, limit: int, before: str | None) -> AuditPage:
-        """A tenant's events, newest first, from before the id given."""
+    def list_newest(self, tenant: str, limit: int, before: str | None, since: str | None = None) -> AuditPage:
+        """A tenant's events, newest first, from before the one id to the other: that one included."""
         ...
 
 
@@ -141,8 +141,8 @@ class TenantLimits(Protocol):
         """The limits of a tenant. A change may be seen some time later."""
         ...
 
-    def set(self, tenant: str, limits: Limits) -> None:
-        """Give a tenant limits in place of those it has."""
+    def set(self, tenant: str, limits: Limits, event: AuditEvent | None = None) -> None:
+        """Give a tenant limits in place of those it has, with the event that tells of it."""
         ...
 
 
@@ -157,8 +157,11 @@ class DestinationStore(Protocol):
         """
         ...
 
-    def save(self, tenant: str, destinations: Destinations) -> bool:
-        """Store them if the stored ones are those of the `rev` before. A repeat of the same write succeeds."""
+    def save(self, tenant: str, destinations: Destinations, event: AuditEvent | None = None) -> bool:
+        """Store them if the stored ones are those of the `rev` before, with the event that tells of it.
+
+        A repeat of the same write succeeds.
+        """
         ...
 
 

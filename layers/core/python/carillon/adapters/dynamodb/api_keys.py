@@ -5,7 +5,7 @@ from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Attribute, Fields, Item, number, packed, text
-from carillon.adapters.dynamodb.audit import event_item
+from carillon.adapters.dynamodb.audit import telling
 from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.dynamodb.writes import ABSENT, Write, key_of, put, setting, update
 from carillon.domain.audit import AuditEvent
@@ -27,7 +27,7 @@ class DynamoApiKeys:
         Raises:
             ValueError: another key has this id.
         """
-        if self._database.transact([*self._adding(key), *self._telling(event)]) and self.get(key.id) != key:
+        if self._database.transact([*self._adding(key), *telling(self._database, event)]) and self.get(key.id) != key:
             raise ValueError(f"{key.id}: another key has this id")
 
     def get(self, key_id: str) -> ApiKey | None:
@@ -46,7 +46,7 @@ class DynamoApiKeys:
     def replace(self, seen: ApiKey, changed: ApiKey, event: AuditEvent, added: ApiKey | None = None) -> bool:
         """Give a key another end, with its event and a key in its place, in one transaction."""
         adding = [] if added is None else self._adding(added)
-        return self._database.transact([self._ending(seen, changed), *adding, *self._telling(event)]) is None
+        return self._database.transact([self._ending(seen, changed), *adding, *telling(self._database, event)]) is None
 
     def note_use(self, key_id: str, at_ms: int) -> None:
         """Remember when a key was used last."""
@@ -56,9 +56,6 @@ class DynamoApiKeys:
     def _adding(self, key: ApiKey) -> list[Write]:
         leading = key_of(*k.tenants_key_key(key.tenant, key.id))
         return [put(self._database.control, item, ABSENT) for item in (_api_key_item(key), leading)]
-
-    def _telling(self, event: AuditEvent | None) -> list[Write]:
-        return [] if event is None else [put(self._database.control, event_item(event), ABSENT)]
 
     def _ending(self, seen: ApiKey, changed: ApiKey) -> Write:
         change, values = setting(_ends(changed))

@@ -134,6 +134,13 @@ class Database:
                 return None
         raise UnavailableError("the items are in other transactions")
 
+    def write_with(self, write: Write, others: Sequence[Write]) -> Written | Lost:
+        """Make one conditional write together with others, or none: `Lost` tells of the first one alone."""
+        if not others:
+            return self.write(write)
+        cancelled = self.transact([write, *others])
+        return Written({}) if cancelled is None else Lost(cancelled.failed.get(0))
+
     def transact_with(self, required: Sequence[Write], optional: Sequence[Write]) -> Cancelled | None:
         """Make all required writes, with those optional ones whose conditions hold, or none.
 

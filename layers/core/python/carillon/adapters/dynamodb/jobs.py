@@ -5,6 +5,7 @@ from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Fields, Item, number, text
+from carillon.adapters.dynamodb.audit import telling
 from carillon.adapters.dynamodb.claims import claim_update
 from carillon.adapters.dynamodb.confirms import confirm_update, confirm_with, is_plain, was_ours
 from carillon.adapters.dynamodb.database import Database, Lost, Written
@@ -23,6 +24,7 @@ from carillon.adapters.store_rules import (
     is_same_edit,
     was_set_to_error,
 )
+from carillon.domain.audit import AuditEvent
 from carillon.domain.due import DueJob
 from carillon.domain.job import Definition, Job, JobSpec, JobState
 from carillon.domain.run import Run
@@ -43,8 +45,8 @@ class DynamoJobStore:
         self._transport = transport or SingleUpdates()
         self._names = JobNames(database)
 
-    def create(self, definition: Definition) -> None:
-        """Store a new job, its other half and its name, all or nothing.
+    def create(self, definition: Definition, *, event: AuditEvent | None = None) -> None:
+        """Store a new job, its other half, its name and its event, all or nothing.
 
         Raises:
             NameTakenError: another job of the tenant holds the name.
@@ -55,6 +57,7 @@ class DynamoJobStore:
         halves = [
             put(self._database.jobs, job_item(job), ABSENT),
             put(self._database.jobs, spec_item(spec), ABSENT),
+            *telling(self._database, event),
         ]
         if not self._write_with_name(halves, (), spec):
             self._check_repeat(definition)
@@ -94,6 +97,7 @@ class DynamoJobStore:
         segment: Job | None = None,
         seen_claim: str | None = None,
         renaming: Renaming | None = None,
+        event: AuditEvent | None = None,
     ) -> bool:
         """Store both halves if neither has changed since it was read, with what settles the past, all or nothing.
 
@@ -106,6 +110,7 @@ class DynamoJobStore:
         required = replacement(self._database.jobs, definition, seen_version, seen_revision, seen_claim)
         if segment is not None:
             required.append(put(self._database.jobs, job_item(segment), ABSENT))
+        required += telling(self._database, event)
         optional = [*self._freeing(definition, renaming), *self._recording(records)]
         if self._write_with_name(required, optional, definition.spec if renaming else None):
             return True

@@ -135,7 +135,7 @@ SEGMENT_KIND: Final = "segment"
 
 JOB_SK: Final = "JOB"
 SPEC_SK: Final = "JOB#SPEC"
-_JOB_PREFIX: Final = "JOB#"
+JOB_PREFIX: Final = "JOB#"
 RUN_PREFIX: Final = "RUN#"
 NOTICE_PREFIX: Final = "NOTICE#"
 SEGMENT_PREFIX: Final = "SEG#"
@@ -143,12 +143,12 @@ SEGMENT_PREFIX: Final = "SEG#"
 
 def job_pk(job_id: str) -> str:
     """The partition of a job and of all its runs."""
-    return _JOB_PREFIX + job_id
+    return JOB_PREFIX + job_id
 
 
 def job_id_in(pk: str) -> str | None:
     """The job whose partition this is, or None when it is no job's."""
-    return pk[len(_JOB_PREFIX) :] if pk.startswith(_JOB_PREFIX) else None
+    return pk[len(JOB_PREFIX) :] if pk.startswith(JOB_PREFIX) else None
 
 
 def plan_sk(segment: int | None) -> str:
@@ -224,9 +224,12 @@ def request_key(tenant: str, key: str) -> tuple[str, str]:
     return f"REQUEST#{tenant}", key
 
 
+AUDIT_PREFIX: Final = "AUDIT#"
+
+
 def audit_pk(tenant: str) -> str:
     """The partition of a tenant's audit events, whose sort keys are their ids."""
-    return f"AUDIT#{tenant}"
+    return AUDIT_PREFIX + tenant
 
 
 def failure_target_key(tenant: str) -> tuple[str, str]:

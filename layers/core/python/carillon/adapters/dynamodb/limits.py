@@ -6,8 +6,10 @@ from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Attribute, Fields, Item, number, text
+from carillon.adapters.dynamodb.audit import telling
 from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.dynamodb.writes import delete, key_of, put
+from carillon.domain.audit import AuditEvent
 from carillon.domain.limits import NO_LIMITS, BadLimitError, CreateLimit, DispatchLimit, Limits, RateLimit
 from carillon.ports.errors import UnreadableItemError
 
@@ -36,13 +38,13 @@ class DynamoTenantLimits:
         read = None if item is None else _limits_if_readable(item)
         return NO_LIMITS if read is None else read[1]
 
-    def set(self, tenant: str, limits: Limits) -> None:
-        """Give a tenant limits in place of those it has."""
-        key = key_of(*k.limit_key(tenant))
+    def set(self, tenant: str, limits: Limits, event: AuditEvent | None = None) -> None:
+        """Give a tenant limits in place of those it has, with the event of it."""
+        key, table = key_of(*k.limit_key(tenant)), self._database.control
+        change = put(table, key | _attributes_of(tenant, limits), _ALWAYS)
         if limits == NO_LIMITS:
-            self._database.write(delete(self._database.control, key, _ANY))
-            return
-        self._database.write(put(self._database.control, key | _attributes_of(tenant, limits), _ALWAYS))
+            change = delete(table, key, _ANY)
+        self._database.write_with(change, telling(self._database, event))
 
 
 def _attributes_of(tenant: str, limits: Limits) -> Item:

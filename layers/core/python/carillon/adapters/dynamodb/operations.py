@@ -4,12 +4,17 @@ from typing import Any, Final
 
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Attribute, Fields, Item, number, packed
+from carillon.adapters.dynamodb.audit import telling
 from carillon.adapters.dynamodb.database import Database, Written
 from carillon.adapters.dynamodb.writes import ABSENT, key_of, put
+from carillon.domain.audit import Actor, ActorType, AuditEvent
 from carillon.domain.instants import SECOND_MS
 from carillon.domain.job import JobState
 from carillon.domain.job_filter import JobFilter
 from carillon.domain.operations import KEPT_MS, BulkAction, Operation, OperationState, Progress
+
+_NOBODY: Final = (ActorType.SYSTEM, "carillon", "")
+"""Of operations that were asked for before it was kept by whom."""
 
 _UNCHANGED: Final = f"#{k.REV} = :seen"
 
@@ -20,9 +25,9 @@ class DynamoOperations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, operation: Operation) -> Operation:
-        """Store a new operation, or give the one that there is."""
-        stored = self._put(operation, ABSENT)
+    def create(self, operation: Operation, event: AuditEvent | None = None) -> Operation:
+        """Store a new operation with its event, or give the one that there is."""
+        stored = self._put(operation, ABSENT, event=event)
         return operation if stored is None else stored
 
     def get(self, tenant: str, operation_id: str) -> Operation | None:
@@ -30,13 +35,18 @@ class DynamoOperations:
         item = self._database.get(self._database.control, key_of(*k.operation_key(tenant, operation_id)))
         return None if item is None else _operation_of(item)
 
-    def replace(self, operation: Operation) -> bool:
-        """Store it if the stored one is that of the `rev` before. A repeat of the same write succeeds."""
-        stored = self._put(operation, _UNCHANGED, {":seen": number(operation.rev - 1)})
+    def replace(self, operation: Operation, event: AuditEvent | None = None) -> bool:
+        """Store it if the stored one is that of the `rev` before, with an event. A repeat succeeds."""
+        stored = self._put(operation, _UNCHANGED, {":seen": number(operation.rev - 1)}, event=event)
         return stored is None or stored == operation
 
     def _put(
-        self, operation: Operation, condition: str, values: dict[str, Attribute] | None = None
+        self,
+        operation: Operation,
+        condition: str,
+        values: dict[str, Attribute] | None = None,
+        *,
+        event: AuditEvent | None,
     ) -> Operation | None:
         """Store an operation. Gives the one that is stored instead: the operation itself where there is none."""
         item = key_of(*k.operation_key(operation.tenant, operation.id)) | {
@@ -44,7 +54,8 @@ class DynamoOperations:
             k.EXPIRES_AT: number((operation.created_at + KEPT_MS) // SECOND_MS),
             k.OPERATION: packed(_fields(operation)),
         }
-        written = self._database.write(put(self._database.control, item, condition, values))
+        change = put(self._database.control, item, condition, values)
+        written = self._database.write_with(change, telling(self._database, event))
         if isinstance(written, Written):
             return None
         return _NO_OPERATION if written.old is None else _operation_of(written.old)
@@ -56,6 +67,7 @@ def _fields(operation: Operation) -> dict[str, Any]:
         "id": operation.id,
         "tenant": operation.tenant,
         "action": operation.action,
+        "actor": [operation.actor.type, operation.actor.id, operation.actor.request_id],
         "wanted": [wanted.state, wanted.labels, wanted.name_prefix],
         "created_at": operation.created_at,
         "updated_at": operation.updated_at,
@@ -78,10 +90,12 @@ def _operation_of(item: Item) -> Operation:
     try:
         state, labels, name_prefix = read["wanted"]
         walked, matched, done, refused = read["progress"]
+        actor_type, actor_id, request_id = read.get("actor", _NOBODY)
         return Operation(
             id=str(read["id"]),
             tenant=str(read["tenant"]),
             action=BulkAction(read["action"]),
+            actor=Actor(ActorType(actor_type), str(actor_id), str(request_id)),
             wanted=JobFilter(
                 None if state is None else JobState(state),
                 tuple((str(key), str(value)) for key, value in labels),

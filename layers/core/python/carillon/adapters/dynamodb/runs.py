@@ -5,10 +5,12 @@ from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Item, number, text
+from carillon.adapters.dynamodb.audit import telling
 from carillon.adapters.dynamodb.database import Database, Written
 from carillon.adapters.dynamodb.deferrals import run_deferral
 from carillon.adapters.dynamodb.run_items import run_item, run_key, run_of
 from carillon.adapters.dynamodb.writes import ABSENT, Write, put, update
+from carillon.domain.audit import AuditEvent
 from carillon.domain.dead_letters import place_at
 from carillon.domain.due import DueRun
 from carillon.domain.identity import RunKey
@@ -34,14 +36,17 @@ class DynamoRunStore:
         item = self._database.get(self._database.jobs, run_key(key))
         return None if item is None else run_of(item)
 
-    def save(self, run: Run, *, seen: int | None) -> Saved | Refused:
-        """Write a record if the stored one still has the rev `seen` (None: if there is none)."""
-        written = self._database.write(self._put(run, seen))
+    def save(self, run: Run, *, seen: int | None, event: AuditEvent | None = None) -> Saved | Refused:
+        """Write a record if the stored one still has the rev `seen` (None: if there is none), and the event of it."""
+        written = self._database.write_with(self._put(run, seen), telling(self._database, event))
         return Saved(run) if isinstance(written, Written) else _judged(run, written.old)
 
-    def end_with_notice(self, run: Run, notice: Run, *, seen: int | None) -> Saved | Refused:
+    def end_with_notice(
+        self, run: Run, notice: Run, *, seen: int | None, event: AuditEvent | None = None
+    ) -> Saved | Refused:
         """Write the end of a run, and the first record of the notice that tells of it; both or neither."""
-        cancelled = self._database.transact([self._put(run, seen), self._put(notice, None)])
+        writes = [self._put(run, seen), self._put(notice, None), *telling(self._database, event)]
+        cancelled = self._database.transact(writes)
         return Saved(run) if cancelled is None else _judged(run, cancelled.failed.get(0))
 
     def _put(self, run: Run, seen: int | None) -> Write:

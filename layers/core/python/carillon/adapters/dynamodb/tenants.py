@@ -5,8 +5,10 @@ from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Fields, Item, number, text
+from carillon.adapters.dynamodb.audit import telling
 from carillon.adapters.dynamodb.database import Database, Written
 from carillon.adapters.dynamodb.writes import ABSENT, key_of, put
+from carillon.domain.audit import AuditEvent
 from carillon.domain.instants import DAY_MS, format_instant
 from carillon.domain.tenancy import Tenant
 
@@ -21,10 +23,11 @@ class DynamoTenants:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, tenant: Tenant) -> bool:
-        """Store a new tenant. False when there is one of this id."""
+    def create(self, tenant: Tenant, event: AuditEvent | None = None) -> bool:
+        """Store a new tenant, with its event. False when there is one of this id."""
         item = _tenant_key(tenant.id) | {k.TENANT: text(tenant.id), k.CREATED_AT: number(tenant.created_at)}
-        written = self._database.write(put(self._database.control, item, ABSENT))
+        creation = put(self._database.control, item, ABSENT)
+        written = self._database.write_with(creation, telling(self._database, event))
         return isinstance(written, Written) or (written.old is not None and _tenant_of(written.old) == tenant)
 
     def get(self, tenant_id: str) -> Tenant | None:

@@ -15,6 +15,7 @@ from carillon.adapters.store_rules import (
     was_deferred,
     was_set_to_error,
 )
+from carillon.domain.audit import AuditEvent
 from carillon.domain.job import ClaimLease, Definition, Job, JobSpec, JobState
 from carillon.domain.planning import DueJob
 from carillon.domain.run import Run
@@ -28,8 +29,8 @@ class MemoryJobStore:
     def __init__(self, state: MemoryState) -> None:
         self._state = state
 
-    def create(self, definition: Definition) -> None:
-        """Store a new job, its other half and its name, all or nothing."""
+    def create(self, definition: Definition, *, event: AuditEvent | None = None) -> None:
+        """Store a new job, its other half, its name and its event, all or nothing."""
         job, spec, state = definition.job, definition.spec, self._state
         with state.lock:
             if job.id in state.specs or job.id in state.jobs:
@@ -38,6 +39,7 @@ class MemoryJobStore:
             self._take_name(spec)
             state.put_job(job)
             state.specs[job.id] = _frozen(spec)
+            state.tell(event)
 
     def get(self, job_id: str) -> Definition | None:
         """Both halves, or None."""
@@ -77,6 +79,7 @@ class MemoryJobStore:
         segment: Job | None = None,
         seen_claim: str | None = None,
         renaming: Renaming | None = None,
+        event: AuditEvent | None = None,
     ) -> bool:
         """Store both halves if neither has changed since it was read, with what settles the past, all or nothing.
 
@@ -105,6 +108,7 @@ class MemoryJobStore:
             self._record(records)
             if segment is not None:
                 state.put_job(segment)
+            state.tell(event)
             return True
 
     def claim_many(self, claims: Sequence[Claim]) -> list[ClaimResult]:

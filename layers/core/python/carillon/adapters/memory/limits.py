@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from carillon.adapters.memory.state import MemoryState
+from carillon.domain.audit import AuditEvent
 from carillon.domain.limits import NO_LIMITS, Limits
 
 
@@ -22,9 +23,10 @@ class MemoryTenantLimits:
         with self._state.lock:
             return self._state.limits.get(tenant, NO_LIMITS)
 
-    def set(self, tenant: str, limits: Limits) -> None:
-        """Give a tenant limits in place of those it has."""
+    def set(self, tenant: str, limits: Limits, event: AuditEvent | None = None) -> None:
+        """Give a tenant limits in place of those it has, with the event of it."""
         with self._state.lock:
             self._state.limits.pop(tenant, None)
             if limits != NO_LIMITS:
                 self._state.limits[tenant] = limits
+            self._state.tell(event)

@@ -1,6 +1,7 @@
 """Operations and their queue, in memory."""
 
 from carillon.adapters.memory.state import MemoryState
+from carillon.domain.audit import AuditEvent
 from carillon.domain.messages import OperationMessage
 from carillon.domain.operations import Operation
 
@@ -11,22 +12,25 @@ class MemoryOperations:
     def __init__(self, state: MemoryState) -> None:
         self._state = state
 
-    def create(self, operation: Operation) -> Operation:
-        """Store a new operation, or give the one that there is."""
+    def create(self, operation: Operation, event: AuditEvent | None = None) -> Operation:
+        """Store a new operation with its event, or give the one that there is."""
         with self._state.lock:
+            if (operation.tenant, operation.id) not in self._state.operations:
+                self._state.tell(event)
             return self._state.operations.setdefault((operation.tenant, operation.id), operation)
 
     def get(self, tenant: str, operation_id: str) -> Operation | None:
         """The operation, or None."""
         return self._state.operations.get((tenant, operation_id))
 
-    def replace(self, operation: Operation) -> bool:
-        """Store it if the stored one is that of the `rev` before. A repeat of the same write succeeds."""
+    def replace(self, operation: Operation, event: AuditEvent | None = None) -> bool:
+        """Store it if the stored one is that of the `rev` before, with an event. A repeat succeeds."""
         with self._state.lock:
             stored = self.get(operation.tenant, operation.id)
             if stored is None or stored.rev != operation.rev - 1:
                 return stored == operation
             self._state.operations[operation.tenant, operation.id] = operation
+            self._state.tell(event)
             return True
 
 

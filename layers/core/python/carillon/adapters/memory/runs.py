@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from carillon.adapters.memory.state import MemoryState
+from carillon.domain.audit import AuditEvent
 from carillon.domain.dead_letters import Place, place_at, place_of, position_of
 from carillon.domain.identity import RunKey, is_aside_name
 from carillon.domain.planning import DueRun
@@ -21,20 +22,23 @@ class MemoryRunStore:
         with self._state.lock:
             return self._state.runs[key.job_id].get(key.name)
 
-    def save(self, run: Run, *, seen: int | None) -> Saved | Refused:
-        """Write a record if the stored one still has the rev `seen` (None: if there is none)."""
+    def save(self, run: Run, *, seen: int | None, event: AuditEvent | None = None) -> Saved | Refused:
+        """Write a record if the stored one still has the rev `seen` (None: if there is none), and the event of it."""
         with self._state.lock:
             stored = self.get(run.key)
             if (stored.rev if stored else None) == seen:
                 self._state.put_run(run)
+                self._state.tell(event)
                 return Saved(run)
         return Saved(run) if stored == run else Refused(stored)
 
-    def end_with_notice(self, run: Run, notice: Run, *, seen: int | None) -> Saved | Refused:
+    def end_with_notice(
+        self, run: Run, notice: Run, *, seen: int | None, event: AuditEvent | None = None
+    ) -> Saved | Refused:
         """Write the end of a run, and the first record of the notice that tells of it; both or neither."""
         with self._state.lock:
             known = self.get(run.key) == run
-            saved = self.save(run, seen=seen)
+            saved = self.save(run, seen=seen, event=event)
             if isinstance(saved, Saved) and not known:
                 self._state.put_run(notice)
             return saved

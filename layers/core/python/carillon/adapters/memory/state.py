@@ -83,6 +83,11 @@ class MemoryState:
     calendars: dict[str, Calendar] = field(default_factory=dict)
     operations: dict[tuple[str, str], Operation] = field(default_factory=dict)
 
+    def tell(self, event: AuditEvent | None) -> None:
+        """Add an event to the trail of its tenant. A repeat adds nothing."""
+        if event is not None:
+            self.audit[event.tenant].setdefault(event.id, event)
+
     def put_job(self, job: Job) -> None:
         """Store the hot half of a job or a segment of it, and what the due index shows of it."""
         before = self.plan(job.id, job.segment)

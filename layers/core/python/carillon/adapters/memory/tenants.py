@@ -21,9 +21,11 @@ class MemoryTenants:
     def __init__(self, state: MemoryState) -> None:
         self._state = state
 
-    def create(self, tenant: Tenant) -> bool:
-        """Store a new tenant. False when there is one of this id."""
+    def create(self, tenant: Tenant, event: AuditEvent | None = None) -> bool:
+        """Store a new tenant, with its event. False when there is one of this id."""
         with self._state.lock:
+            if tenant.id not in self._state.tenants:
+                self._state.tell(event)
             return self._state.tenants.setdefault(tenant.id, tenant) == tenant
 
     def get(self, tenant_id: str) -> Tenant | None:
@@ -47,8 +49,7 @@ class MemoryApiKeys:
         with self._state.lock:
             if self._state.api_keys.setdefault(key.id, key) != key:
                 raise ValueError(f"{key.id}: another key has this id")
-            if event is not None:
-                self._state.audit[key.tenant].setdefault(event.id, event)
+            self._state.tell(event)
 
     def get(self, key_id: str) -> ApiKey | None:
         """The key, or None."""
@@ -70,7 +71,7 @@ class MemoryApiKeys:
             )
             if added is not None:
                 self._state.api_keys[added.id] = added
-            self._state.audit[seen.tenant].setdefault(event.id, event)
+            self._state.tell(event)
             return True
 
     def note_use(self, key_id: str, at_ms: int) -> None:
@@ -114,7 +115,7 @@ class MemorySigningSecrets:
                 return False
             kept.update((retired.id, (retired, kept[retired.id][1])) for retired in rotation.retired)
             kept[rotation.added.id] = (rotation.added, text)
-            self._state.audit[tenant].setdefault(event.id, event)
+            self._state.tell(event)
             return True
 
     def reveal(self, tenant: str, secret_id: str) -> str | None:
@@ -133,13 +134,14 @@ class MemoryAuditTrail:
     def append(self, event: AuditEvent) -> None:
         """Add an event."""
         with self._state.lock:
-            self._state.audit[event.tenant].setdefault(event.id, event)
+            self._state.tell(event)
 
-    def list_newest(self, tenant: str, limit: int, before: str | None) -> AuditPage:
+    def list_newest(self, tenant: str, limit: int, before: str | None, since: str | None = None) -> AuditPage:
         """A tenant's events, newest first."""
         with self._state.lock:
             events = self._state.audit[tenant]
-            found = sorted((key for key in events if before is None or key < before), reverse=True)
+            within = (key for key in events if (before is None or key < before) and key >= (since or ""))
+            found = sorted(within, reverse=True)
             page = tuple(events[key] for key in found[:limit])
             return AuditPage(page, found[limit - 1] if len(found) > limit else None)
 
@@ -154,12 +156,13 @@ class MemoryDestinations:
         """What a tenant has registered."""
         return self._state.destinations.get(tenant, ANYWHERE)
 
-    def save(self, tenant: str, destinations: Destinations) -> bool:
-        """Store them if the stored ones are those of the `rev` before. A repeat of the same write succeeds."""
+    def save(self, tenant: str, destinations: Destinations, event: AuditEvent | None = None) -> bool:
+        """Store them if the stored ones are those of the `rev` before, with an event. A repeat succeeds."""
         with self._state.lock:
             stored = self.of(tenant)
             if stored.rev == destinations.rev - 1:
                 self._state.destinations[tenant] = destinations
+                self._state.tell(event)
                 return True
             return stored == destinations
 

@@ -40,7 +40,14 @@ QUERY: Mapping[str, Json] = {
     },
     "name_prefix": {"type": "string", "description": "only jobs whose names begin so"},
     "job": {"type": "string", "description": "only runs of this job"},
-    "since": {"type": "string", "format": "date-time", "description": "only what ended at this instant or later"},
+    "since": {
+        "type": "string",
+        "format": "date-time",
+        "description": "only what ended, or was done, at this instant or later",
+    },
+    "until": {"type": "string", "format": "date-time", "description": "only what was done before this instant"},
+    "actor": {"type": "string", "description": "only what this key, or whoever has this id, did"},
+    "target": {"type": "string", "description": "only what was done to this; a job stands for its runs too"},
     "action": {"type": "string", "enum": [str(action) for action in Action]},
 }
 
