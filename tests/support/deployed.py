@@ -16,6 +16,7 @@ SETTINGS: Mapping[str, type[settings.StageSettings]] = {
     "dead_letters": settings.DeadLettersSettings,
     "retention": settings.RetentionSettings,
     "operations": settings.OperationsSettings,
+    "deployments": settings.DeploymentsSettings,
 }
 
 
