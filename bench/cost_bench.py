@@ -50,6 +50,9 @@ JOBS, CYCLES, BATCH, SHARDS = 100, 3, 10, 2
 LEASE_SHARE = {"wru": 0.05}
 """What taking and giving up the lease of a group adds to each run of a dispatch: no target is meant to count it."""
 
+AUDIT_UNITS = 2
+"""The event of a change: below a kilobyte, in the change's transaction."""
+
 SECOND_MS, MINUTE_MS, HOUR_MS = 1_000, 60_000, 3_600_000
 LIMITS_KNOWN_MS = MINUTE_MS
 """After so long a dispatcher knows a new limit."""
@@ -149,12 +152,15 @@ class System:
         ):
             return getattr(bootstrap, function)()
 
-    def create(self, url: str, schedule: Mapping[str, Any], count: int = JOBS, **fields: Any) -> None:
-        """Create jobs by the API."""
+    def create(
+        self, url: str, schedule: Mapping[str, Any], count: int = JOBS, *, keyed: bool = False, **fields: Any
+    ) -> None:
+        """Create jobs by the API, each under an Idempotency-Key of its own if that is asked for."""
         document = {"schedule": schedule, "target": {"type": "http", "url": url}, "payload": PAYLOAD, **fields}
         headers = {"content-type": "application/json", "authorization": f"Bearer {self._key}"}
-        for _ in range(count):
-            answer = self._api(event_of("POST", "/v1/jobs", "", headers, json.dumps(document)), Context())
+        for number in range(count):
+            named = {"idempotency-key": f"one-off-{number}"} if keyed else {}
+            answer = self._api(event_of("POST", "/v1/jobs", "", headers | named, json.dumps(document)), Context())
             require(answer["statusCode"], HTTPStatus.CREATED)
 
     def report(self, call: Call, body: Mapping[str, Any] | None) -> None:
@@ -221,6 +227,13 @@ def recurring(system: System, receiver: Receiver) -> dict[str, float]:
 def one_off(system: System, receiver: Receiver) -> dict[str, float]:
     """A job that runs once, its creation included."""
     system.create(receiver.url("/"), {"delay": "PT1M"}, retry={"base": "PT1S", "jitter": "none"})
+    system.pass_time(MINUTE_MS)
+    return per(system.bill.take(), JOBS)
+
+
+def keyed(system: System, receiver: Receiver) -> dict[str, float]:
+    """The same, created under an Idempotency-Key."""
+    system.create(receiver.url("/"), {"delay": "PT1M"}, keyed=True)
     system.pass_time(MINUTE_MS)
     return per(system.bill.take(), JOBS)
 
@@ -307,12 +320,13 @@ def main() -> int:
         endpoint = Endpoint(a_session(), url)
         os.environ |= {**AWS, "AWS_ENDPOINT_URL": url}
         with redirect_stdout(StringIO()):  # the functions' logs
-            scenarios = (recurring, one_off, retried, skipped, deferred, completed, kept_alive)
-            steady, once, again, missed, put_off, later, alive = (measure(endpoint, each) for each in scenarios)
+            scenarios = (recurring, one_off, keyed, retried, skipped, deferred, completed, kept_alive)
+            steady, once, safe, again, missed, put_off, later, alive = (measure(endpoint, each) for each in scenarios)
     print(f"units by the run, {JOBS} jobs a dispatch, batches of {BATCH}:")
     fine = [
         shown("run of a recurring job", steady, {"wru": 6.1, "rru": 1.6, "sqs": 0.35}),
-        shown("one-off, created and run", once, {"wru": 11.0}),
+        shown("one-off, created and run", once, {"wru": 11.0 + AUDIT_UNITS}),
+        shown("the same by an Idempotency-Key", safe, {"wru": 17.0}),
         shown("a retry, beyond that", {name: again[name] - once[name] for name in once}, {}),
         shown("a missed occurrence, skipped", missed, {}),
         shown("an occurrence put off by a rate", put_off, {"wru": 3.0}),

@@ -133,18 +133,20 @@ def test_a_job_that_is_put_costs_what_was_promised(stores: Stores, bill: Bill) -
         put("acme", "nightly", NOW_MS, lambda *_: wish, lambda _: None)
 
     put_it()
-    assert bill.take() == (6 + 1, 2), "with the look at the name"
+    assert bill.take() == (6 + 1 + 2, 2), "with the look at the name, and the audit event"
     put_it()
     assert bill.take() == (1 + 1 + 1, 0), "the name, the job, and its newest runs"
     put_it(deadline_ms=5_000)
-    assert bill.take() == (3 + 4, 0)
+    assert bill.take() == (3 + 4 + 2, 0)
 
 
-@pytest.mark.parametrize(("action", "units"), [(pause, (2 + 4, 2)), (cancel, (2 + 4 + 2, 2))], ids=["pause", "cancel"])
+@pytest.mark.parametrize(
+    ("action", "units"), [(pause, (2 + 4 + 2, 2)), (cancel, (2 + 4 + 2 + 2, 2))], ids=["pause", "cancel"]
+)
 def test_a_job_of_an_operation_costs_what_was_promised(
     stores: Stores, bill: Bill, action: Any, units: tuple[int, int]
 ) -> None:
-    """The edit reads the job and its newest runs and writes both halves; it leaves one index and changes the other."""
+    """The edit reads the job and its newest runs, writes both halves and its event; of the indexes it changes two."""
     schedule, rules = encode(Every(3_600_000, NOW_MS)), PlanningRules().encode()
     ahead = {"scheduled_for": NOW_MS + 3_600_000, "next_fire_time": NOW_MS + 3_600_000}
     definition = a_definition(name="nightly", schedule=schedule, rules=rules, **ahead)

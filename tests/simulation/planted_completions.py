@@ -72,11 +72,11 @@ def tokens_of_older_attempts_count() -> Iterator[None]:
 def reports_need_no_condition() -> Iterator[None]:
     """A report is written over whatever stands there by now."""
 
-    def save(self: Any, run: Run, *, seen: int | None) -> Any:
+    def save(self: Any, run: Run, *, seen: int | None, event: Any = None) -> Any:
         if run.attempts and run.attempts[-1].report is not None:
             self._state.put_run(run)
             return Saved(run)
-        return saved(self, run, seen=seen)
+        return saved(self, run, seen=seen, event=event)
 
     saved = original(MemoryRunStore, "save")
     with patch.object(MemoryRunStore, "save", save):

@@ -21,11 +21,11 @@ from .planting import original, plant
 def starts_need_no_condition() -> Iterator[None]:
     """A worker starts a run whatever its record says by now."""
 
-    def save(self: Any, run: Run, *, seen: int | None) -> Any:
+    def save(self: Any, run: Run, *, seen: int | None, event: Any = None) -> Any:
         if run.state is RunState.RUNNING:
             self._state.put_run(run)
             return Saved(run)
-        return saved(self, run, seen=seen)
+        return saved(self, run, seen=seen, event=event)
 
     saved = original(MemoryRunStore, "save")
     with patch.object(MemoryRunStore, "save", save):
@@ -36,11 +36,11 @@ def starts_need_no_condition() -> Iterator[None]:
 def finishes_need_no_condition() -> Iterator[None]:
     """A worker that wakes up late writes its outcome over a newer attempt."""
 
-    def save(self: Any, run: Run, *, seen: int | None) -> Any:
+    def save(self: Any, run: Run, *, seen: int | None, event: Any = None) -> Any:
         if run.attempt and run.state is not RunState.RUNNING:
             self._state.put_run(run)
             return Saved(run)
-        return saved(self, run, seen=seen)
+        return saved(self, run, seen=seen, event=event)
 
     saved = original(MemoryRunStore, "save")
     with patch.object(MemoryRunStore, "save", save):

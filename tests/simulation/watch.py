@@ -134,10 +134,10 @@ class WatchedJobs(MemoryJobStore):
         self._acting().read_seq = self._history.next_seq()
         return super().get(job_id)
 
-    def create(self, definition: Definition) -> None:
+    def create(self, definition: Definition, **options: Any) -> None:
         """Store a new job."""
         is_new = definition.job.id not in self._state.jobs
-        super().create(definition)
+        super().create(definition, **options)
         if is_new:
             self._acting().has_created(definition)
 

@@ -41,7 +41,10 @@ EVENTS = {
     "POST /v1/keys/{key_id}/rotate": [("key.rotated", "key_id")],
     "DELETE /v1/keys/{key_id}": [("key.revoked", "key_id")],
     "POST /v1/destinations": [("destination.added", "new")],
+    "POST /v1/destinations/{destination_id}/verify": [("destination.asked", "destination_id")],
     "DELETE /v1/destinations/{destination_id}": [("destination.removed", "destination_id")],
+    "PUT /v1/on-failure": [("on_failure.set", "new")],
+    "DELETE /v1/on-failure": [("on_failure.removed", "new")],
     "POST /v1/signing-secrets/rotate": [("signing_secret.rotated", "new")],
     "POST /v1/signing-secrets/{secret_id}/reveal": [("signing_secret.revealed", "secret_id")],
 }
@@ -75,6 +78,8 @@ def asked(name: str) -> tuple[Everything, Reply, dict[str, str], list[Json]]:
         ids |= everything.special[name]()
     if name == "POST /v1/jobs/{job_id}/resume":
         everything.ask("POST /v1/jobs/{job_id}/pause")
+    if name == "DELETE /v1/on-failure":
+        everything.ask("PUT /v1/on-failure")
     if name == "POST /v1/dead-letters/redrive":
         ids["run_id"] = everything.dead_run_id
     known = {event["id"] for event in trail(everything.api)}

@@ -212,6 +212,13 @@ def of_a_second_rotation(everything: Everything, name: str) -> Reply:
     return everything.ask(name)
 
 
+def of_another_revision(everything: Everything, name: str) -> Reply:
+    """A change of a job in a revision that it never had. What would change nothing is no change."""
+    if name.endswith("/resume"):
+        everything.ask("POST /v1/jobs/{job_id}/pause")
+    return everything.ask(name, **with_headers(everything, name, **{"If-Match": '"999"'}))
+
+
 PROVOKE: Mapping[str, Provoke] = {
     "malformed_request": lambda everything, name: everything.ask(name, query="a=%ff"),
     "too_large": lambda everything, name: everything.ask(name, raw="x" * (ROUTES[name].most_bytes + 1)),
@@ -225,9 +232,7 @@ PROVOKE: Mapping[str, Provoke] = {
     "unsupported_media_type": lambda everything, name: everything.ask(
         name, raw="{}", **with_headers(everything, name, **{"content-type": "text/plain"})
     ),
-    "revision_mismatch": lambda everything, name: everything.ask(
-        name, **with_headers(everything, name, **{"If-Match": '"999"'})
-    ),
+    "revision_mismatch": of_another_revision,
     "precondition_required": lambda everything, name: everything.ask(
         name, **with_headers(everything, name, **{"If-Match": None})
     ),

@@ -113,12 +113,12 @@ def test_a_lost_race_is_tried_again(api: ApiUnderTest) -> None:
 
         raced = False
 
-        def save(self, tenant: str, destinations: object) -> bool:
+        def save(self, tenant: str, destinations: object, event: object = None) -> bool:
             """Store, behind the other."""
             if not Busy.raced:
                 Busy.raced = True
                 save(tenant, store.of(tenant).having(other))
-            return bool(save(tenant, destinations))
+            return bool(save(tenant, destinations, event))
 
     api.handle = api.build(destinations=Busy(api.world.state))
     register(api, host="hooks.acme.com")

@@ -196,3 +196,13 @@ def test_a_stale_writer_loses(api: ApiUnderTest, full: Json) -> None:
     assert api.patch(full["id"], {"priority": "high"}, if_match='"1"').status == 200
     assert api.patch(full["id"], {"priority": "low"}, if_match='"1"').status == 412
     assert api.call("GET", f"/v1/jobs/{full['id']}").json["priority"] == "high"
+
+
+def test_the_repeat_of_a_patch_whose_answer_was_lost(api: ApiUnderTest) -> None:
+    """The job is as the patch would have it: 200, by its own first try. Another wish for that revision is 412."""
+    job_id = api.create()["id"]
+    etag = api.call("GET", f"/v1/jobs/{job_id}").headers["etag"]
+    first = api.patch(job_id, {"priority": "low"}, if_match=etag)
+    again = api.patch(job_id, {"priority": "low"}, if_match=etag)
+    assert (again.status, again.text, again.headers["etag"]) == (200, first.text, first.headers["etag"])
+    assert api.patch(job_id, {"priority": "high"}, if_match=etag).status == 412

@@ -3,8 +3,9 @@
 import pytest
 
 from carillon.domain.run import RunState
-from carillon.domain.tenancy import SCOPES
+from carillon.domain.tenancy import SCOPES, key_id_in, new_key_text
 from support.everything import NAME, ROUTES, UNKNOWN, WITH_ID, WITH_KEY, Everything, operation_of
+from support.lives import Life, living
 
 
 @pytest.mark.parametrize("name", WITH_KEY)
@@ -35,6 +36,39 @@ def test_what_belongs_to_another_tenant_is_not_there(name: str) -> None:
     assert (foreign.status, foreign.json["code"]) == (404, "not_found")
     assert (foreign.text, foreign.headers) == (unknown.text, unknown.headers)
     assert everything.api.snapshot() == before
+
+
+@pytest.mark.parametrize("name", WITH_ID)
+def test_what_belongs_to_another_tenant_takes_no_other_time(name: str) -> None:
+    """Another tenant's id costs the same calls of the stores, in the same order, as one that never was."""
+    everything = Everything()
+    stranger = everything.api.other_key
+    ids = everything.ids | (everything.special[name]() if name in everything.special else {})
+    everything.api.call("GET", "/v1/jobs", key=stranger)  # notes that the key is in use
+    seen: list[list[str]] = []
+    for asked_for in (ids, UNKNOWN):
+        life = Life()
+        living(everything.api, life)
+        assert everything.ask(name, key=stranger, ids=asked_for).status == 404
+        seen.append(life.calls)
+    foreign, unknown = seen
+    assert foreign == unknown
+    assert foreign, "it was refused without a look"
+
+
+def test_a_wrong_key_takes_no_other_time_than_one_that_never_was() -> None:
+    """The same calls of the stores, whether there is a key of this id or not."""
+    everything = Everything()
+    right = everything.api.key
+    wrong = new_key_text("test", key_id_in(right), bytes(32))
+    unknown = new_key_text("test", "0" * 26, bytes(32))
+    seen: list[list[str]] = []
+    for key in (wrong, unknown):
+        life = Life()
+        living(everything.api, life)
+        assert everything.ask("GET /v1/jobs", key=key).status == 401
+        seen.append(life.calls)
+    assert seen[0] == seen[1] != []
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_KEY if name not in WITH_ID])

@@ -171,7 +171,7 @@ def test_what_was_removed_and_registered_anew_is_pending() -> None:
     world.ask(first)
     world.clock.advance(1)
     edit = EditDestinations(world.destinations)
-    edit.remove(TENANT, first.id)
+    edit.remove(TENANT, first.id, world.clock.now_ms())
     again = world.register()
     world.run_until(START_MS + 5_000)
     assert (again.id, world.is_verified(again)) == (first.id, False)

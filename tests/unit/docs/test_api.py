@@ -7,6 +7,7 @@ import pytest
 from carillon.application.authenticate import CACHED_FOR_MS
 from carillon.domain import completions, headers, outcomes, retry, targets
 from carillon.domain.admission import LONGEST_PAUSE_RETRY_MS, PAUSE_RETRY_MS
+from carillon.domain.audit import Action
 from carillon.domain.cron import LONGEST_EXPRESSION
 from carillon.domain.every import SHORTEST_INTERVAL_MS
 from carillon.domain.explaining.explanation import MOST_OCCURRENCES
@@ -93,6 +94,11 @@ def test_every_state_is_listed() -> None:
     """States of jobs and of runs are those of the code."""
     assert set(first_names("The answer")) == set(JobState)
     assert set(first_names("Runs")) == set(RunState)
+
+
+def test_every_action_is_listed() -> None:
+    """The page tells of each action that leaves an audit event, and of no other."""
+    assert set(first_names("Audit events")) == set(Action)
 
 
 def test_every_failure_is_listed() -> None:

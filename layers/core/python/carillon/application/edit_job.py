@@ -52,14 +52,15 @@ class EditJob:
     ) -> Definition:
         """Edit a job, with the event that tells who did; an edit that changes nothing writes nothing, no event either.
 
-        Returns the job as it is then.
+        Returns the job as it is then. What is as the edit would have it is not refused, in whatever revision: it may be
+        the repeat of an edit whose answer was lost (RFC 9110, 13.1.1).
 
         Args:
             tenant: who asks.
             job_id: which job.
             now_ms: the present, epoch ms.
             edit: what to change.
-            only_revisions: edit it only in one of these revisions, if given.
+            only_revisions: change it only in one of these revisions, if given.
             by: who does it.
 
         Raises:
@@ -71,9 +72,10 @@ class EditJob:
         """
         for _ in range(MOST_RACES):
             seen = job_of_tenant(self.jobs, tenant, job_id)
-            if only_revisions is not None and seen.spec.revision not in only_revisions:
-                raise RevisionMismatchError(job_id)
             edited = edit(seen, self._moment(seen, now_ms))
+            has_changed = only_revisions is not None and seen.spec.revision not in only_revisions
+            if has_changed and edited.definition != seen:
+                raise RevisionMismatchError(job_id)
             if edited.definition == seen or self._stored(seen, edited, _event(seen, edited.definition, now_ms, by)):
                 return edited.definition
         raise UnavailableError("the job keeps changing")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from carillon.application.naming import new_ulid
 from carillon.domain.audit import Action, Actor, AuditEvent
 from carillon.domain.job import QueueTarget, Target
+from carillon.domain.job_changes import masked_url
 from carillon.ports.edges import Ids
 from carillon.ports.tenancy import FailureTargets
 
@@ -33,7 +34,7 @@ class NameFailureTarget:
 
 
 def _address(target: Target | None) -> str | None:
-    """Where a target is, without the query of its URL, which may hold a secret."""
+    """Where a target is, without what stands behind the host in its URL, which may be a secret."""
     if target is None:
         return None
-    return target.queue_url if isinstance(target, QueueTarget) else target.url.partition("?")[0]
+    return target.queue_url if isinstance(target, QueueTarget) else masked_url(target.url)

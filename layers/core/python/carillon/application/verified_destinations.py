@@ -6,6 +6,7 @@ receiver is asked once more.
 
 from dataclasses import dataclass, replace
 
+from carillon.domain.audit import AuditEvent
 from carillon.domain.challenges import NOT_ECHOED, challenge_in, is_echoed
 from carillon.domain.destinations import Destination, Destinations, Verification
 from carillon.domain.outcomes import Outcome
@@ -42,9 +43,9 @@ class VerifiedDestinations:
         )
         return replace(found, entries=entries)
 
-    def save(self, tenant: str, destinations: Destinations) -> bool:
+    def save(self, tenant: str, destinations: Destinations, event: AuditEvent | None = None) -> bool:
         """Store them."""
-        return self.store.save(tenant, destinations)
+        return self.store.save(tenant, destinations, event)
 
 
 def verified_at(destination: Destination, known: Verification | None) -> int | None:

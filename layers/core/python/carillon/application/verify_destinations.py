@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from carillon.application.create_job import ShardCount
 from carillon.application.destinations import DestinationNotFoundError
+from carillon.domain.audit import CARILLON, Action, Actor, told
 from carillon.domain.challenges import Challenge, challenge_of, may_speak_for
 from carillon.domain.completions import TOKEN_BYTES, new_token
 from carillon.domain.identity import RunKey, shard_of
@@ -33,7 +34,7 @@ class AskDestination:
     shards: ShardCount
     ids: Ids
 
-    def __call__(self, tenant: str, destination_id: str, url: str, host: str, now_ms: int) -> Run:
+    def __call__(self, tenant: str, destination_id: str, url: str, host: str, now_ms: int, by: Actor = CARILLON) -> Run:
         """Have a URL of a destination asked; `host`: of the URL, in lower case, without a trailing dot.
 
         Raises:
@@ -50,5 +51,7 @@ class AskDestination:
         job_id = self.ids.job_id(now_ms)
         shard = shard_of(job_id, self.shards.in_force())
         run = challenge_of(tenant, RunKey.of(job_id, now_ms).challenge(), challenge, shard=shard, now_ms=now_ms)
-        self.runs.save(run, seen=None)
+        run_id = run.key.run_id
+        event = told(Action.DESTINATION_ASKED, found.id, now_ms, tenant, by, [("/run", None, run_id)], of=run_id)
+        self.runs.save(run, seen=None, event=event)
         return run

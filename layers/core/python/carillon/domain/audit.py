@@ -44,6 +44,7 @@ class Action(StrEnum):
     OPERATION_STARTED = "operation.started"
     OPERATION_CANCELLED = "operation.cancelled"
     DESTINATION_ADDED = "destination.added"
+    DESTINATION_ASKED = "destination.asked"
     DESTINATION_REMOVED = "destination.removed"
     TENANT_CREATED = "tenant.created"
     LIMITS_CHANGED = "limits.changed"

@@ -123,14 +123,14 @@ def _others(spec: JobSpec) -> Iterator[_Member]:
 
 def _target(base: str, target: Target) -> Iterator[_Member]:
     if isinstance(target, HttpTarget):
-        yield f"{base}/url", target.url, _masked_url(target.url)
+        yield f"{base}/url", target.url, masked_url(target.url)
         yield f"{base}/method", target.method, target.method
         yield f"{base}/timeout", target.timeout_ms, format_duration(target.timeout_ms)
         for name in {name.lower() for name, _ in target.headers}:
             values = [value for each, value in target.headers if each.lower() == name]
             yield f"{base}/headers/{_step(name)}", values, MASKED
         if target.cancel_url is not None:
-            yield f"{base}/cancel_url", target.cancel_url, _masked_url(target.cancel_url)
+            yield f"{base}/cancel_url", target.cancel_url, masked_url(target.cancel_url)
     else:
         yield f"{base}/queue_url", target.queue_url, target.queue_url
     if target.completion is not None:
@@ -153,7 +153,7 @@ def _retry(retry: RetryPolicy) -> Iterator[_Member]:
         yield "/retry_on", retry.retry_on, ", ".join(map(str, retry.retry_on))
 
 
-def _masked_url(url: str) -> str:
+def masked_url(url: str) -> str:
     """The scheme and the host, and whether anything stands behind them."""
     parts = urlsplit(url)
     rest = url.partition("://")[2].partition(parts.netloc)[2]

@@ -56,7 +56,8 @@ class DestinationHandlers:
         url, host = read_verification(read_object(request.body), self.policy)
         ask = self.ask if request.ids is None else replace(self.ask, ids=request.ids)
         try:
-            run = ask(request.tenant, request.path_values["destination_id"], url, host, request.now_ms)
+            destination_id = request.path_values["destination_id"]
+            run = ask(request.tenant, destination_id, url, host, request.now_ms, request.actor)
         except WrongHostError as error:
             detail = f"only {error.expected} can answer for this destination"
             raise invalid([FieldError("pointer", "/url", "not_a_destination", detail)]) from None
