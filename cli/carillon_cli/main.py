@@ -21,6 +21,7 @@ COMMANDS = {
         "Create, apply, list, show, change, pause, resume, trigger, cancel and import jobs.",
     ),
     "keys": ("carillon_cli.keys:keys", "Create, list, rotate and revoke API keys."),
+    "limits": ("carillon_cli.limits:limits", "Show what the tenant may, and how much of it it uses."),
     "on-failure": (
         "carillon_cli.on_failure:on_failure",
         "Show, name and remove who is told of failed runs of all jobs.",

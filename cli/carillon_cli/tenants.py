@@ -1,5 +1,6 @@
 """`carillon tenants`: the first key of a tenant is made here, with the operator's AWS credentials."""
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -9,16 +10,21 @@ import click
 
 from carillon.application.create_tenant import BadTenantError, CreateTenant, TenantExistsError
 from carillon.application.limit_tenant import LimitTenant, TenantNotFoundError
+from carillon.application.recount import Recount, TenantBusyError
 from carillon.domain.audit import Actor, ActorType
 from carillon.domain.instants import format_instant
 from carillon.domain.limits import NO_LIMITS, Limits
 from carillon.domain.tenancy import Tenant
 from carillon.ports.errors import UnavailableError
-from carillon.ports.tenancy import ApiKeys, SigningSecrets, TenantLimits, Tenants
+from carillon.ports.jobs import JobStore
+from carillon.ports.tenancy import ApiKeys, JobCounts, SigningSecrets, TenantLimits, Tenants
 from carillon_cli.aws import AwsUnreachableError, Place, as_one_line, output, outputs_of, uses_stack
 from carillon_cli.config import json_option
 from carillon_cli.output import note, print_fields, print_json, print_table
 from carillon_cli.tenant_limits import changes_from, limit_fields, limit_options, no_limit_options
+
+SETTLING_SECONDS = 10
+"""After so long what has ended before is freed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,7 @@ def create_tenant(
 
 @click.group()
 def tenants() -> None:
-    """Create, list and limit tenants, with the operator's AWS credentials."""
+    """Create, list, limit and recount tenants, with the operator's AWS credentials."""
 
 
 @tenants.command()
@@ -129,6 +135,24 @@ def limits(place: Place, name: str, *, as_json: bool, **options: Any) -> None:
         print_fields([(field_name, _shown(value)) for field_name, value in shown.items()])
 
 
+@tenants.command()
+@click.argument("name")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be changed.")
+@uses_stack
+@json_option
+def recount(place: Place, name: str, *, dry_run: bool, as_json: bool) -> None:
+    """Count the jobs of the tenant NAME anew, as after a table was restored; it takes some seconds."""
+    stores = _stores(place, outputs_of(place))
+    counting = Recount(stores.tenants, stores.jobs, stores.counts, stores.limits, lambda: time.sleep(SETTLING_SECONDS))
+    with _as_one_line():
+        found = counting(name, dry_run=dry_run)
+    shown = {"tenant": name, **asdict(found), "changed": found.before != found.jobs and not dry_run}
+    if as_json:
+        print_json(shown)
+    else:
+        print_fields([*shown.items()])
+
+
 @dataclass(frozen=True, slots=True)
 class _Stores:
     operator: Actor
@@ -136,6 +160,8 @@ class _Stores:
     keys: ApiKeys
     secrets: SigningSecrets
     limits: TenantLimits
+    jobs: JobStore
+    counts: JobCounts
 
 
 def _shown(value: object) -> str:
@@ -147,6 +173,8 @@ def _stores(place: Place, outputs: Mapping[str, str]) -> _Stores:
     from carillon.adapters.aws import new_client  # noqa: PLC0415 - botocore is slow to import
     from carillon.adapters.dynamodb.api_keys import DynamoApiKeys  # noqa: PLC0415 - same
     from carillon.adapters.dynamodb.database import Database  # noqa: PLC0415 - same
+    from carillon.adapters.dynamodb.job_counts import DynamoJobCounts  # noqa: PLC0415 - same
+    from carillon.adapters.dynamodb.jobs import DynamoJobStore  # noqa: PLC0415 - same
     from carillon.adapters.dynamodb.limits import DynamoTenantLimits  # noqa: PLC0415 - same
     from carillon.adapters.dynamodb.tenants import DynamoTenants  # noqa: PLC0415 - same
     from carillon.adapters.kms import KmsSigningSecrets  # noqa: PLC0415 - same
@@ -164,6 +192,8 @@ def _stores(place: Place, outputs: Mapping[str, str]) -> _Stores:
         DynamoApiKeys(database),
         KmsSigningSecrets(database, kms, key_id),
         DynamoTenantLimits(database),
+        DynamoJobStore(database),
+        DynamoJobCounts(database),
     )
 
 
@@ -176,6 +206,8 @@ def _as_one_line() -> Iterator[None]:
         raise click.UsageError(str(error)) from error
     except TenantExistsError as error:
         raise click.ClickException(f"there is a tenant {error} already") from error
+    except TenantBusyError as error:
+        raise click.ClickException(f"jobs of {error} are created or end: try again at a quieter time") from error
     except TenantNotFoundError as error:
         raise click.ClickException(f"there is no tenant {error}") from error
     except UnavailableError as error:

@@ -11,6 +11,8 @@ from aws_cdk import aws_lambda_event_sources as event_sources
 
 from carillon.adapters.dynamodb import keys
 from carillon.adapters.s3 import PAYLOADS, UPLOADS
+from carillon.domain.counting import is_counted
+from carillon.domain.job import JobState
 from carillon.domain.queues import AllowedQueue
 from carillon.entrypoint.settings import (
     ApiSettings,
@@ -63,7 +65,8 @@ LONG_CALL_SECONDS = 840
 # A function's environment has 4 KB in all, and an entry may take 150 bytes.
 MOST_TARGET_QUEUES = 20
 
-# Items that DynamoDB's own clean-up removed; what people or functions delete does not concern the retention function.
+# Of all changes of the jobs table, the retention function is told of those that leave something to do: items that
+# DynamoDB's own clean-up removed, and jobs that count no more.
 REMOVED_BY_TTL = lambda_.FilterCriteria.filter(
     {
         "eventName": lambda_.FilterRule.is_equal("REMOVE"),
@@ -73,6 +76,25 @@ REMOVED_BY_TTL = lambda_.FilterCriteria.filter(
         },
     }
 )
+
+
+_COUNTED = {keys.COUNTED: {"N": lambda_.FilterRule.exists()}}
+_ENDED = lambda_.FilterRule.or_(*(str(state) for state in JobState if not is_counted(state)))
+COUNTS_NO_MORE = (
+    # By the state that it has then: a filter cannot well ask for what is missing.
+    lambda_.FilterCriteria.filter(
+        {
+            "eventName": lambda_.FilterRule.is_equal("MODIFY"),
+            "dynamodb": {"OldImage": _COUNTED, "NewImage": {keys.STATE: {"S": _ENDED}}},
+        }
+    ),
+    lambda_.FilterCriteria.filter(
+        {"eventName": lambda_.FilterRule.is_equal("REMOVE"), "dynamodb": {"OldImage": _COUNTED}}
+    ),
+)
+
+# What ends in one moment is freed together: fewer writes, and a place is free within seconds all the same.
+FREEING_SECONDS = 1
 
 
 @dataclass(frozen=True)
@@ -315,7 +337,7 @@ class Functions(FunctionFactory):
             Spec(
                 service="retention",
                 folder="retention",
-                description="Clears what belonged to a job that TTL removed",
+                description="Clears behind jobs that TTL removed, and counts no more those that ended",
                 settings=RetentionSettings(
                     stage=self.stage.name, **self._tables, payloads_bucket=self._storage.payloads.bucket_name
                 ),
@@ -324,7 +346,7 @@ class Functions(FunctionFactory):
             ),
         )
         function.allow((DELETE, GET), self._jobs)
-        function.allow((DELETE,), self._control)
+        function.allow((DELETE, UPDATE), self._control)
         function.only_append(self._control, keys.AUDIT_PREFIX)
         self._allow_objects(function, PAYLOADS, (DELETE_OBJECT,))
         function.allow((LIST_BUCKET,), self._storage.payloads.bucket_arn)
@@ -351,7 +373,8 @@ class Functions(FunctionFactory):
         )
         function.allow((BATCH_GET, GET, PUT, QUERY, UPDATE), self._jobs)
         function.allow((QUERY,), self._index(keys.BY_TENANT_INDEX))
-        function.allow((DELETE, GET, PUT), self._control)  # a cancelled job's name is freed
+        # A cancelled job's name is freed; one that is brought back is counted.
+        function.allow((BATCH_GET, DELETE, GET, PUT, UPDATE), self._control)
         function.only_append(self._control, keys.AUDIT_PREFIX)
         function.allow((HOLD,), queue.queue_arn)
         function.consume("Operations", queue, batch_size=1, most=self.stage.concurrency.operations)
@@ -388,7 +411,7 @@ class Functions(FunctionFactory):
             function.function.node.add_dependency(check)
 
     def _follow_removals(self, function: CarillonFunction) -> None:
-        """Feed the TTL removals of the jobs table to a function; a record that keeps failing blocks nobody for long."""
+        """Feed what leaves something to do to a function; a record that keeps failing blocks nobody for long."""
         stream = stream_arn(self._storage.jobs)
         function.allow(FOLLOW_STREAM, stream)
         lambda_.EventSourceMapping(
@@ -398,10 +421,11 @@ class Functions(FunctionFactory):
             event_source_arn=stream,
             starting_position=lambda_.StartingPosition.TRIM_HORIZON,
             batch_size=100,
-            filters=[REMOVED_BY_TTL],
+            filters=[REMOVED_BY_TTL, *COUNTS_NO_MORE],
+            max_batching_window=Duration.seconds(FREEING_SECONDS),
             bisect_batch_on_error=True,
             report_batch_item_failures=True,
-            retry_attempts=5,
+            retry_attempts=20,
             on_failure=event_sources.SqsDlq(self._queues.failed_removals),
         )
 

@@ -30,6 +30,7 @@ from carillon.adapters.dynamodb.destinations import DynamoDestinations
 from carillon.adapters.dynamodb.due import DynamoDueIndex
 from carillon.adapters.dynamodb.failure_targets import DynamoFailureTargets
 from carillon.adapters.dynamodb.fenced import Transport
+from carillon.adapters.dynamodb.job_counts import DynamoJobCounts
 from carillon.adapters.dynamodb.jobs import DynamoJobStore
 from carillon.adapters.dynamodb.limits import DynamoTenantLimits
 from carillon.adapters.dynamodb.operations import DynamoOperations
@@ -43,7 +44,7 @@ from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedge
 from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.edges import MemoryClock
 from carillon.adapters.memory.jobs import MemoryJobStore
-from carillon.adapters.memory.limits import MemoryTenantLimits
+from carillon.adapters.memory.limits import MemoryJobCounts, MemoryTenantLimits
 from carillon.adapters.memory.operations import MemoryOperations
 from carillon.adapters.memory.payloads import MemoryPayloads
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
@@ -84,6 +85,7 @@ from carillon.ports.tenancy import (
     DestinationStore,
     FailureTargets,
     IdempotencyRecords,
+    JobCounts,
     SigningSecrets,
     TenantLimits,
     Tenants,
@@ -117,6 +119,7 @@ class Stores:
     breakers: BreakerStore
     requests: IdempotencyRecords
     limits: TenantLimits
+    counts: JobCounts
     slots: SlotLedger
     operations: OperationStore
     state: MemoryState | None = None
@@ -194,6 +197,7 @@ def memory_stores() -> Stores:
         breakers=MemoryBreakers(state),
         requests=MemoryIdempotencyRecords(state),
         limits=MemoryTenantLimits(state),
+        counts=MemoryJobCounts(state),
         slots=MemorySlotLedger(state),
         operations=MemoryOperations(state),
         state=state,
@@ -266,6 +270,7 @@ class Endpoint:
             breakers=DynamoBreakers(database),
             requests=DynamoIdempotencyRecords(database),
             limits=DynamoTenantLimits(database),
+            counts=DynamoJobCounts(database),
             slots=DynamoSlotLedger(database),
             operations=DynamoOperations(database),
             database=database,

@@ -6,7 +6,7 @@ import pytest
 
 from carillon.domain.job import StoredPayload
 from carillon.domain.uploads import MOST_UPLOAD_BYTES
-from carillon.ports.errors import PayloadMissingError, UnavailableError
+from carillon.ports.errors import PayloadMissingError, UnavailableError, UploadTooLargeError
 from contract.backends import PayloadsUnderTest
 
 TENANT, OTHER = "acme", "globex"
@@ -40,7 +40,8 @@ def test_the_largest_payload(payloads: PayloadsUnderTest) -> None:
     """It fits to the byte; one byte more is not taken."""
     body = b"\xff" * MOST_UPLOAD_BYTES
     assert read(payloads, kept(payloads, body)) == body
-    assert payloads.store.keep(TENANT, REF, OTHER_JOB, MOST_UPLOAD_BYTES - 1) is None
+    with pytest.raises(UploadTooLargeError):
+        payloads.store.keep(TENANT, REF, OTHER_JOB, MOST_UPLOAD_BYTES - 1)
     assert len(payloads.kept()) == 1
 
 

@@ -177,13 +177,20 @@ def test_mappings_are_capped(template: Template, stage: Stage) -> None:
 
 
 def test_removals_are_followed_and_never_block(template: Template) -> None:
-    """Only what TTL removed is followed; a record that keeps failing is put aside instead of stopping the stream."""
+    """What TTL removed is followed, and what counts no more; what keeps failing is put aside and stops nothing."""
     mapping = template.mappings()["Storage/Jobs.StreamArn", "Retention"]
-    (removed_by_ttl,) = mapping["FilterCriteria"]["Filters"]
+    removed_by_ttl, ended, removed = mapping["FilterCriteria"]["Filters"]
     assert removed_by_ttl["Pattern"] == (
         '{"eventName":["REMOVE"],"userIdentity":{"type":["Service"],"principalId":["dynamodb.amazonaws.com"]}}'
     )
-    assert mapping["MaximumRetryAttempts"] == 5
+    assert ended["Pattern"] == (
+        '{"eventName":["MODIFY"],"dynamodb":{"OldImage":{"counted":{"N":[{"exists":true}]}},'
+        '"NewImage":{"state":{"S":["dispatched","completed","cancelled","error"]}}}}'
+    )
+    counted = '{"eventName":["REMOVE"],"dynamodb":{"OldImage":{"counted":{"N":[{"exists":true}]}}}}'
+    assert removed["Pattern"] == counted
+    assert mapping["MaximumRetryAttempts"] == 20
+    assert mapping["MaximumBatchingWindowInSeconds"] == 1
     assert mapping["BisectBatchOnFunctionError"] is True
     assert template.place(mapping["DestinationConfig"]["OnFailure"]["Destination"]) == "Queues/FailedRemovals"
 

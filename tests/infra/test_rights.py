@@ -104,7 +104,13 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
             "dynamodb:UpdateItem",
         },
         f"{JOBS}/index/by_tenant": {"dynamodb:Query"},
-        CONTROL: {"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem"},
+        CONTROL: {
+            "dynamodb:BatchGetItem",
+            "dynamodb:DeleteItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
+        },
         "Queues/Operations": HOLD,
     },
     "Deployments": {
@@ -119,7 +125,7 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
             "dynamodb:GetShardIterator",
             "dynamodb:ListStreams",
         },
-        CONTROL: {"dynamodb:DeleteItem"},
+        CONTROL: {"dynamodb:DeleteItem", "dynamodb:UpdateItem"},
         PAYLOADS: {"s3:DeleteObject"},
         BUCKET: {"s3:ListBucket"},
         "Queues/FailedRemovals": {"sqs:SendMessage", "sqs:GetQueueAttributes", "sqs:GetQueueUrl"},

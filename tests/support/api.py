@@ -128,6 +128,7 @@ class ApiUnderTest:
         }
         own |= {"operations": lambda: world.operations, "operation_queue": world.operation_queue}
         own |= {"secrets": world.secrets, "trail": world.trail, "requests": world.requests}
+        own |= {"limits": world.limits, "counts": world.counts}
         edges = {"clock": world.clock, "ids": world.ids, "meter": world.meter, "cursor_key": lambda: CURSOR_KEY}
         own |= {"failure_targets": lambda: world.failure_targets, "verifications": lambda: world.verifications}
         rules = {"policy": self.policy, "shards": 64, "retention_ms": RETENTION_MS}

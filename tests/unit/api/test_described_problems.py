@@ -12,6 +12,7 @@ import pytest
 from carillon.application.api_keys import MOST_KEYS
 from carillon.domain.identity import RunKey
 from carillon.domain.job import JobState, Revision
+from carillon.domain.limits import CreateLimit, Limits
 from carillon.domain.operations import OperationState
 from carillon.domain.revisions import MOST_REVISIONS
 from carillon.domain.run import RunState
@@ -219,6 +220,26 @@ def of_another_revision(everything: Everything, name: str) -> Reply:
     return everything.ask(name, **with_headers(everything, name, **{"If-Match": '"999"'}))
 
 
+def beyond_a_limit(everything: Everything, name: str) -> Reply:
+    """The tenant may have no more jobs, or a payload that is smaller; the job is one that does not count."""
+    everything.api.world.limits.set("acme", Limits(jobs=0, payload_bytes=1))
+    if name.startswith("PATCH"):
+        return everything.ask(name, body={"payload": {"depth": "full"}})
+    if name.endswith(("/pause", "/resume")):
+        state, now_ms = everything.api.world.state, everything.api.world.clock.now_ms()
+        ended = JobState.DISPATCHED if name.endswith("/pause") else JobState.PAUSED
+        job = replace(state.jobs[everything.job["id"]], state=ended, planned_until=now_ms + 60_000, counted=None)
+        state.put_job(job)
+    return everything.ask(name)
+
+
+def too_fast(everything: Everything, name: str) -> Reply:
+    """Another job has been created just now."""
+    everything.api.world.limits.set("acme", Limits(create=CreateLimit(1, 1)))
+    everything.api.create()
+    return everything.ask(name)
+
+
 PROVOKE: Mapping[str, Provoke] = {
     "malformed_request": lambda everything, name: everything.ask(name, query="a=%ff"),
     "too_large": lambda everything, name: everything.ask(name, raw="x" * (ROUTES[name].most_bytes + 1)),
@@ -242,6 +263,8 @@ PROVOKE: Mapping[str, Provoke] = {
     "name_taken": of_a_taken_name,
     "job_finished": of_an_ended_job,
     "too_many_edits": after_many_edits,
+    "limit_reached": beyond_a_limit,
+    "too_fast": too_fast,
     "run_ended": of_a_run_that_succeeded,
     "operation_ended": of_an_operation_that_ended,
     "not_redrivable": of_a_run_that_succeeded,

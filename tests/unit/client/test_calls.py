@@ -61,6 +61,7 @@ CALLS: Mapping[str, Call] = {
     "rotate_signing_secret": lambda client, _: client.rotate_signing_secret("PT1H")["secret"],
     "reveal_signing_secret": lambda client, ids: client.reveal_signing_secret(ids["secret_id"])["secret"],
     "list_audit_events": lambda client, _: [*client.audit_events()],
+    "read_limits": lambda client, _: client.limits()["limits"],
     "health": lambda client, _: client.health()["zone_data"],
     "describe": lambda client, _: client.description()["openapi"],
 }

@@ -135,6 +135,8 @@ def test_items_have_the_keys_that_are_listed() -> None:
         ("control", *keys.name_key("<tenant>", "<name>")),
         ("control", keys.group_key(0)[0].replace("0", "<n>"), keys.LEASE_SK),
         ("control", *keys.limit_key("<tenant>")),
+        ("control", keys.slice_key("<tenant>", 0)[0].replace("0", "<slice>"), keys.COUNT_SK),
+        ("control", keys.freed_key("<tenant>", 0)[0], "<second>"),
         ("control", *keys.calendar_key("<tenant>@<interval>")),
         ("control", *keys.operation_key("<tenant>", "<operation id>")),
         ("control", *keys.TICKS_KEY),

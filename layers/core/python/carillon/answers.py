@@ -429,6 +429,30 @@ class AuditEvent(TypedDict):
     changes: list[Change]
 
 
+class Limits(TypedDict):
+    """What a tenant may; null: there is no such limit."""
+
+    jobs: int | None
+    payload_bytes: int | None
+    create_rate: float | None
+    create_burst: int | None
+    dispatch_rate: float | None
+    dispatch_burst: int | None
+
+
+class Usage(TypedDict):
+    """How much of its limits a tenant uses."""
+
+    jobs: int
+
+
+class LimitsAndUsage(TypedDict):
+    """The limits of a tenant, and how much of them it uses."""
+
+    limits: Limits
+    usage: Usage
+
+
 class AuditEventList(TypedDict):
     """A page of audit events, newest first."""
 
@@ -511,6 +535,7 @@ class Problem(TypedDict):
     request_id: str
     errors: NotRequired[list[PlaceError]]
     job_id: NotRequired[Annotated[str, Form(description="of name_taken: which job has the name")]]
+    limit: NotRequired[Annotated[str, Form(description="of limit_reached and too_fast: which limit")]]
     previous_expires_at: NotRequired[Annotated[Instant, Form(description="of rotation_in_progress")]]
 
 

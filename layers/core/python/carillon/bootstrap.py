@@ -50,11 +50,14 @@ def api() -> Handler:
     from carillon.adapters.dynamodb.audit import DynamoAuditTrail
     from carillon.adapters.dynamodb.control import DynamoShardLedger
     from carillon.adapters.dynamodb.destinations import DynamoDestinations
+    from carillon.adapters.dynamodb.job_counts import DynamoJobCounts
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.adapters.dynamodb.limits import DynamoTenantLimits
     from carillon.adapters.dynamodb.requests import DynamoIdempotencyRecords
     from carillon.adapters.dynamodb.runs import DynamoRunStore
     from carillon.adapters.dynamodb.stage_keys import DynamoCursorKey
     from carillon.adapters.kms import KmsSigningSecrets
+    from carillon.adapters.remembering import RememberingTenantLimits
     from carillon.adapters.sqs.operations import SqsOperationQueue
     from carillon.entrypoint.http_api import build_api
 
@@ -74,6 +77,8 @@ def api() -> Handler:
         destinations=DynamoDestinations(database),
         uploads=process.payloads(settings.payloads_bucket),
         trail=DynamoAuditTrail(database),
+        limits=RememberingTenantLimits(DynamoTenantLimits(database), process.clock),
+        counts=DynamoJobCounts(database),
         requests=DynamoIdempotencyRecords(database),
         operations=lambda: _operations_in(database),
         operation_queue=SqsOperationQueue(cache(lambda: process.client("sqs")), settings.operations_queue_url),
@@ -266,8 +271,10 @@ def dead_letters() -> Handler:
 def operations() -> Handler:
     """The function that carries out work on many jobs."""
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.adapters.dynamodb.limits import DynamoTenantLimits
     from carillon.adapters.dynamodb.operations import DynamoOperations
     from carillon.adapters.dynamodb.runs import DynamoRunStore
+    from carillon.adapters.remembering import RememberingTenantLimits
     from carillon.application.drive_operation import ActOnJob, DriveOperation
     from carillon.application.edit_job import EditJob
     from carillon.application.trigger_run import TriggerRun
@@ -277,11 +284,12 @@ def operations() -> Handler:
     process = _Process("operations", connections=OPERATION_THREADS)
     database = process.database(settings.jobs_table, settings.control_table)
     jobs, runs = DynamoJobStore(database), DynamoRunStore(database)
+    limits = RememberingTenantLimits(DynamoTenantLimits(database), process.clock)
     retention_ms = settings.retention_days * DAY_MS
     drive = DriveOperation(
         operations=DynamoOperations(database),
         jobs=jobs,
-        act=ActOnJob(EditJob(jobs, runs, retention_ms), TriggerRun(jobs, runs, process.ids, retention_ms)),
+        act=ActOnJob(EditJob(jobs, runs, retention_ms, limits.of), TriggerRun(jobs, runs, process.ids, retention_ms)),
         clock=process.clock,
         meter=process.meter,
         spread=ThreadPoolExecutor(OPERATION_THREADS, thread_name_prefix="operation").map,
@@ -291,7 +299,8 @@ def operations() -> Handler:
 
 
 def retention() -> Handler:
-    """The function that removes what belonged to an expired job."""
+    """The function that removes what belonged to an expired job, and counts no more what counts no more."""
+    from carillon.adapters.dynamodb.freeing import DynamoFreedJobs
     from carillon.adapters.dynamodb.jobs import DynamoJobStore
     from carillon.application.remove_expired import RemoveExpired
     from carillon.entrypoint.removals import removal_handler
@@ -300,7 +309,7 @@ def retention() -> Handler:
     process = _Process("retention")
     database = process.database(settings.jobs_table, settings.control_table)
     remove = RemoveExpired(DynamoJobStore(database), process.payloads(settings.payloads_bucket), process.meter)
-    return observed(removal_handler(remove, process.meter), process.meter)
+    return observed(removal_handler(remove, DynamoFreedJobs(database), process.meter), process.meter)
 
 
 def deployments() -> Handler:

@@ -15,7 +15,7 @@ from carillon.adapters.aws import ask, error_code
 from carillon.domain.job import StoredPayload
 from carillon.domain.uploads import LONGEST_READ_MS, UPLOAD_MS
 from carillon.ports.edges import Clock
-from carillon.ports.errors import PayloadMissingError, UnavailableError
+from carillon.ports.errors import PayloadMissingError, UnavailableError, UploadTooLargeError
 from carillon.ports.payloads import Invitation
 
 UPLOADS: Final = "uploads/"
@@ -75,7 +75,7 @@ class S3Payloads:
             found = ask(self._client.head_object, **source)
             payload = StoredPayload(reference, str(found.get("ContentType", "")), int(found["ContentLength"]))
             if payload.size_bytes > most_bytes:
-                return None
+                raise UploadTooLargeError
             ask(
                 self._client.copy_object,
                 Bucket=self._bucket,

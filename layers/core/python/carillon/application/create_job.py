@@ -17,12 +17,13 @@ from carillon.domain.job import (
     Target,
 )
 from carillon.domain.job_changes import changes_at_creation
+from carillon.domain.limits import NO_LIMITS, Limits
 from carillon.domain.planning import fire_time
 from carillon.domain.retry import RetryPolicy
 from carillon.domain.schedule import CronSchedule, OneOff, Schedule, ScheduleError, encode
 from carillon.ports.dispatch import ShardLedger
 from carillon.ports.edges import Ids
-from carillon.ports.errors import NameTakenError
+from carillon.ports.errors import LimitReachedError, NameTakenError
 from carillon.ports.jobs import JobStore
 
 
@@ -69,13 +70,31 @@ class ShardCount:
         return self._in_force
 
 
-Keep = Callable[[str, str, NewJob, StoredPayload | None], NewJob]
-"""Makes the upload of a wish the job's own: tenant, job id, the wish, what the job has so far; the wish as stored."""
+Keep = Callable[[str, str, NewJob, StoredPayload | None, Limits], NewJob]
+"""Makes the upload of a wish the job's own: tenant, job id, the wish, what the job has so far, the tenant's limits."""
+
+LimitsOf = Callable[[str], Limits]
+"""The limits of a tenant."""
 
 
-def without_uploads(_tenant: str, _job_id: str, wish: NewJob, _seen: StoredPayload | None) -> NewJob:
+def without_uploads(_tenant: str, _job_id: str, wish: NewJob, _seen: StoredPayload | None, _limits: Limits) -> NewJob:
     """For those whose wishes refer to no upload."""
     return wish
+
+
+def unlimited(_tenant: str) -> Limits:
+    """For those who know of no limits."""
+    return NO_LIMITS
+
+
+def check_payload(limits: Limits, size_bytes: int, field: str) -> None:
+    """Refuse a payload that is larger than the tenant's may be, at a field of the request.
+
+    Raises:
+        LimitReachedError: it is.
+    """
+    if limits.payload_bytes is not None and size_bytes > limits.payload_bytes:
+        raise LimitReachedError("payload_bytes", limits.payload_bytes, field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +105,7 @@ class CreateJob:
     ids: Ids
     shards: ShardCount
     keep: Keep = without_uploads
+    limits_of: LimitsOf = unlimited
 
     def __call__(self, tenant: str, new: NewJob, now_ms: int, by: Actor = CARILLON) -> Definition:
         """Store a new job, with the event that tells who did; what is returned will run.
@@ -94,12 +114,14 @@ class CreateJob:
             NoOccurrenceError: the schedule has no occurrence ahead; the error names the field at fault.
             NameTakenError: another job of the tenant has the name.
             NoSuchUploadError: the tenant has no upload of the reference.
+            LimitReachedError: the tenant has as many jobs as it may, or its payloads must be smaller.
+            TooFastError: the tenant creates jobs faster than it may.
         """
         first = _first_occurrence(new.schedule, now_ms)
         job_id = self.ids.job_id(now_ms)
         if new.payload_ref is not None and new.name is not None:
             self._check_name(tenant, new.name)
-        new = self.keep(tenant, job_id, new, None)
+        new = self.kept(tenant, job_id, new)
         definition = Definition(
             Job(
                 id=job_id,
@@ -121,8 +143,20 @@ class CreateJob:
         )
         changes = changes_at_creation(definition)
         event = told(Action.JOB_CREATED, job_id, now_ms, tenant, by, changes, of=1)
-        self.jobs.create(definition, event=event)
+        self.jobs.create(definition, limits=self.limits_of(tenant), event=event)
         return definition
+
+    def kept(self, tenant: str, job_id: str, wish: NewJob, seen: JobSpec | None = None) -> NewJob:
+        """The wish with what is stored of its payload; what the job has already is not judged again.
+
+        Raises:
+            NoSuchUploadError: the tenant has no upload of the reference.
+            LimitReachedError: it is larger than a payload of the tenant may be.
+        """
+        limits = self.limits_of(tenant)
+        if wish.payload is not None and (seen is None or seen.payload != wish.payload):
+            check_payload(limits, len(wish.payload), "payload")
+        return self.keep(tenant, job_id, wish, None if seen is None else seen.stored_payload, limits)
 
     def _check_name(self, tenant: str, name: str) -> None:
         """Refuse a taken name before anything is copied for the job. Whoever takes it meanwhile is met by the write."""

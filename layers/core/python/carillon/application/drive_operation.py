@@ -19,7 +19,7 @@ from carillon.domain.idempotency import SeededIds
 from carillon.domain.operations import BulkAction, Operation, Portion, advanced
 from carillon.domain.revisions import TooManyEditsError
 from carillon.ports.edges import Clock, Meter
-from carillon.ports.errors import UnavailableError, UnreadableItemError
+from carillon.ports.errors import LimitReachedError, UnavailableError, UnreadableItemError
 from carillon.ports.jobs import JobStore
 from carillon.ports.operations import OperationStore
 
@@ -32,6 +32,7 @@ _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (JobFinishedError, "job_finished"),
     (JobNotFoundError, "not_found"),
     (TooManyEditsError, "too_many_edits"),
+    (LimitReachedError, "limit_reached"),
     (UnreadableItemError, "unreadable"),
 )
 

@@ -5,10 +5,12 @@ settled in the transaction of the edit; what is already in a queue is judged by 
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from carillon.application.create_job import LimitsOf
 from carillon.application.read_jobs import job_of_tenant
 from carillon.domain.audit import CARILLON, Actor, AuditEvent, told
+from carillon.domain.counting import is_counted
 from carillon.domain.editing import Edited
 from carillon.domain.job import Definition
 from carillon.domain.job_changes import action_of, changes_between
@@ -34,11 +36,19 @@ class RevisionMismatchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class EditJob:
-    """Edits jobs. `retention_ms`: how long ended jobs and runs are kept."""
+    """Edits jobs.
+
+    Attributes:
+        jobs: the job store.
+        runs: the run store.
+        retention_ms: how long ended jobs and runs are kept.
+        limits_of: what tenants may. A job that an edit brings back is counted again under it; without, it is not.
+    """
 
     jobs: JobStore
     runs: RunStore
     retention_ms: int
+    limits_of: LimitsOf | None = None
 
     def __call__(
         self,
@@ -67,6 +77,7 @@ class EditJob:
             JobNotFoundError: the tenant has no such job.
             RevisionMismatchError: the job has another revision.
             NameTakenError: the edit gives it a name that another job holds.
+            LimitReachedError: the edit brings an ended job back, and the tenant has as many as it may.
             UnavailableError: the job was changed by others each time we tried.
             Exception: what the edit itself raises.
         """
@@ -81,8 +92,10 @@ class EditJob:
         raise UnavailableError("the job keeps changing")
 
     def _stored(self, seen: Definition, edited: Edited, event: AuditEvent) -> bool:
+        is_counted_after = is_counted(edited.definition.job.state)
+        limits_of = self.limits_of if is_counted_after and seen.job.counted is None else None
         return self.jobs.replace(
-            edited.definition,
+            edited.definition if is_counted_after else _not_counted(edited.definition),
             seen_version=seen.job.version,
             seen_revision=seen.spec.revision,
             records=edited.records,
@@ -90,6 +103,7 @@ class EditJob:
             seen_claim=seen.job.lease.claim_id if edited.records or edited.segment else None,
             renaming=None if edited.definition.spec.name == seen.spec.name else Renaming(seen.spec.name),
             event=event,
+            limits=None if limits_of is None else limits_of(seen.job.tenant),
         )
 
     def _moment(self, seen: Definition, now_ms: int) -> Moment:
@@ -111,3 +125,7 @@ def _event(seen: Definition, edited: Definition, now_ms: int, by: Actor) -> Audi
     counts = f"{edited.job.generation}.{edited.spec.revision}"
     changes = changes_between(seen, edited)
     return told(action_of(seen, edited), edited.job.id, now_ms, edited.job.tenant, by, changes, of=counts)
+
+
+def _not_counted(definition: Definition) -> Definition:
+    return replace(definition, job=replace(definition.job, counted=None))

@@ -6,11 +6,23 @@ from typing import Any
 
 from carillon.domain.audit import CARILLON, Action, Actor, AuditEvent, Change, told
 from carillon.domain.limits import Limits
-from carillon.ports.tenancy import TenantLimits, Tenants
+from carillon.ports.tenancy import JobCounts, TenantLimits, Tenants
 
 
 class TenantNotFoundError(Exception):
     """There is no tenant of this id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """Tells a tenant what it may, and how much of it it uses."""
+
+    limits: TenantLimits
+    counts: JobCounts
+
+    def __call__(self, tenant_id: str) -> tuple[Limits, int]:
+        """The limits, and how many jobs count."""
+        return self.limits.of(tenant_id), sum(each.used for each in self.counts.slices(tenant_id))
 
 
 @dataclass(frozen=True, slots=True)

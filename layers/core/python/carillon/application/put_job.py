@@ -59,6 +59,8 @@ class PutJob:
             JobFinishedError: the job of this name has ended and would be changed.
             TooManyEditsError: its schedule was edited too often lately.
             NoSuchUploadError: the tenant has no upload of the reference.
+            LimitReachedError: the tenant has as many jobs as it may, or its payloads must be smaller.
+            TooFastError: the tenant creates jobs faster than it may.
             UnavailableError: the job or its name was changed by others each time we tried.
         """
         for _ in range(MOST_RACES):
@@ -82,7 +84,7 @@ class PutJob:
             if seen.job.state is JobState.CANCELLED or seen.spec.name != name:
                 raise _HolderGoneError
             check(seen.spec.revision)
-            wanted = self.create.keep(tenant, job_id, wish(at.now_ms, seen), seen.spec.stored_payload)
+            wanted = self.create.kept(tenant, job_id, wish(at.now_ms, seen), seen.spec)
             return redefine(seen, wanted, at)
 
         try:

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from carillon.application.create_job import NewJob
+from carillon.application.create_job import LimitsOf, NewJob, check_payload, unlimited
 from carillon.domain.job import StoredPayload
+from carillon.domain.limits import NO_LIMITS, Limits
 from carillon.domain.uploads import MOST_UPLOAD_BYTES, is_content_type, new_reference
 from carillon.ports.edges import Ids
+from carillon.ports.errors import UploadTooLargeError
 from carillon.ports.payloads import Invitation, Uploads
 
 
@@ -20,9 +22,15 @@ class InviteUpload:
 
     uploads: Callable[[], Uploads]
     ids: Ids
+    limits_of: LimitsOf = unlimited
 
     def __call__(self, tenant: str, content_type: str, size_bytes: int, now_ms: int) -> tuple[str, Invitation]:
-        """A new reference of the tenant, and the leave to upload under it. Nothing is stored by that."""
+        """A new reference of the tenant, and the leave to upload under it. Nothing is stored by that.
+
+        Raises:
+            LimitReachedError: so large no payload of the tenant may be.
+        """
+        check_payload(self.limits_of(tenant), size_bytes, "size")
         reference = new_reference(self.ids.token())
         return reference, self.uploads().invite(tenant, reference, content_type, size_bytes, now_ms)
 
@@ -37,7 +45,14 @@ class KeepUpload:
 
     uploads: Callable[[], Uploads]
 
-    def __call__(self, tenant: str, job_id: str, wish: NewJob, seen: StoredPayload | None = None) -> NewJob:
+    def __call__(
+        self,
+        tenant: str,
+        job_id: str,
+        wish: NewJob,
+        seen: StoredPayload | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> NewJob:
         """The wish with what is stored of its upload.
 
         Args:
@@ -45,9 +60,11 @@ class KeepUpload:
             job_id: which job it becomes, or is.
             wish: as it was read.
             seen: what the job has so far: referred to again, it stays.
+            limits: of the tenant.
 
         Raises:
             NoSuchUploadError: the tenant has no such upload.
+            LimitReachedError: it is larger than a payload of the tenant may be.
             UnavailableError: there was no answer.
         """
         reference = wish.payload_ref
@@ -55,7 +72,12 @@ class KeepUpload:
             return wish
         if seen is not None and seen.reference == reference:
             return replace(wish, stored_payload=seen)
-        kept = self.uploads().keep(tenant, reference, job_id, MOST_UPLOAD_BYTES)
+        most = MOST_UPLOAD_BYTES if limits.payload_bytes is None else min(limits.payload_bytes, MOST_UPLOAD_BYTES)
+        try:
+            kept = self.uploads().keep(tenant, reference, job_id, most)
+        except UploadTooLargeError as error:
+            check_payload(limits, most + 1, "payload_ref")
+            raise NoSuchUploadError from error
         if kept is None or not is_content_type(kept.content_type):
             raise NoSuchUploadError
         return replace(wish, stored_payload=kept)

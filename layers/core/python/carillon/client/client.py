@@ -323,6 +323,10 @@ class Client:
         path = f"/v1/signing-secrets/{_segment(secret_id)}/reveal"
         return cast("answers.RevealedSecret", self._post_untold(path, {}))
 
+    def limits(self) -> "answers.LimitsAndUsage":
+        """What the tenant may, and how much of it it uses."""
+        return cast("answers.LimitsAndUsage", self._get("/v1/limits"))
+
     def audit_events(self, filters: Filters | None = None) -> Iterator["answers.AuditEvent"]:
         """All audit events, newest first. Filters: `action`, `actor`, `target`, `since`, `until`."""
         return self._items("/v1/audit-events", filters)

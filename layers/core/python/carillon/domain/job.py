@@ -109,6 +109,7 @@ class Job:
         planned_until: the latest nominal time that was planned.
         segment: the generation whose remains this is; None for the job itself.
         has_objects: whether there are, or were, uploaded payloads of its own, which go when the job goes.
+        counted: the mark of where its tenant's count counts it; None: nowhere. The store's own affair.
     """
 
     id: str
@@ -132,6 +133,7 @@ class Job:
     error: str | None = None
     expires_at: int | None = None  # epoch seconds, as DynamoDB's TTL wants it
     has_objects: bool = False
+    counted: int | None = field(default=None, compare=False)
 
 
 LONGEST_COMPLETION_MS = MAX_AGE_MS

@@ -43,7 +43,15 @@ from carillon.ports.jobs import JobStore
 from carillon.ports.operations import OperationQueue, OperationStore
 from carillon.ports.payloads import Uploads
 from carillon.ports.runs import RunStore
-from carillon.ports.tenancy import ApiKeys, AuditTrail, DestinationStore, IdempotencyRecords, SigningSecrets
+from carillon.ports.tenancy import (
+    ApiKeys,
+    AuditTrail,
+    DestinationStore,
+    IdempotencyRecords,
+    JobCounts,
+    SigningSecrets,
+    TenantLimits,
+)
 
 if TYPE_CHECKING:
     from carillon.domain.failing import FailingRules
@@ -78,6 +86,8 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     destinations: DestinationStore,
     uploads: Callable[[], Uploads],
     trail: AuditTrail,
+    limits: TenantLimits,
+    counts: JobCounts,
     requests: IdempotencyRecords,
     operations: Callable[[], OperationStore],
     operation_queue: OperationQueue,
@@ -104,6 +114,8 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         destinations: where tenants let their jobs call.
         uploads: gives the place of uploaded payloads, when it is first needed.
         trail: where audit events are kept.
+        limits: what tenants may, as it was at most a minute ago.
+        counts: how many jobs of tenants count.
         requests: where requests are kept that may be repeated.
         operations: makes the store of operations when a request is about one: few are.
         operation_queue: has operations carried out.
@@ -124,10 +136,10 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     shard_count = ShardCount(shard_ledger, shards)
     cursors = Cursors(cursor_key)
     of_jobs = JobHandlers(
-        CreateJob(jobs, ids, shard_count, KeepUpload(uploads)),
+        CreateJob(jobs, ids, shard_count, KeepUpload(uploads), limits.of),
         GetJob(jobs),
         ListJobs(jobs),
-        EditJob(jobs, runs, retention_ms),
+        EditJob(jobs, runs, retention_ms, limits.of),
         TriggerRun(jobs, runs, ids, retention_ms),
         cursors,
         policy,
@@ -137,7 +149,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         of_jobs,
         RunHandlers(GetRun(runs), ListRuns(jobs, runs), cursors),
         _later(lambda: _of_dead_letters(jobs, runs, retention_ms, cursors)),
-        _later(lambda: _of_tenants(secrets, trail, ids, cursors)),
+        _later(lambda: _of_tenants(secrets, trail, limits, counts, ids, cursors)),
         _later(lambda: _of_keys(keys, ids)),
         _later(lambda: _of_destinations(destinations, policy, verifications(), runs, shard_count, ids)),
         of_failure_targets=_later(lambda: _of_failure_targets(failure_targets(), policy, admitting, ids)),
@@ -147,7 +159,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
             )
         ),
         of_operations=OperationHandlers(operations, operation_queue, jobs, ids, cursors, retention_ms),
-        of_payloads=PayloadHandlers(InviteUpload(uploads, ids)),
+        of_payloads=PayloadHandlers(InviteUpload(uploads, ids, limits.of)),
     )
     return _Front(routes, Authenticate(keys), Once(RepeatSafely(requests, ids)), clock)
 
@@ -201,13 +213,18 @@ def _of_completions(
     return CompletionHandlers(CompleteRun(records, ids), KeepAlive(records))
 
 
-def _of_tenants(secrets: SigningSecrets, trail: AuditTrail, ids: Ids, cursors: Cursors) -> "TenantHandlers":
+def _of_tenants(
+    secrets: SigningSecrets, trail: AuditTrail, limits: TenantLimits, counts: JobCounts, ids: Ids, cursors: Cursors
+) -> "TenantHandlers":
+    from carillon.application.limit_tenant import ReadLimits
     from carillon.application.read_audit import ListAuditEvents
     from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
     from carillon.entrypoint.tenant_handlers import TenantHandlers
 
     rotate, reveal = RotateSecret(secrets, ids), RevealSecret(secrets, trail, ids)
-    return TenantHandlers(ListSecrets(secrets), rotate, reveal, ListAuditEvents(trail), cursors)
+    return TenantHandlers(
+        ListSecrets(secrets), rotate, reveal, ListAuditEvents(trail), ReadLimits(limits, counts), cursors
+    )
 
 
 def _of_keys(keys: ApiKeys, ids: Ids) -> "KeyHandlers":
@@ -314,6 +331,7 @@ def _routes(  # noqa: PLR0913 - the handlers of each area
             shows_secret=True,
         ),
         Route("GET", "/v1/audit-events", "audit:read", of_tenants.list_audit_events, _PAGE | _AUDIT_FILTERS),
+        Route("GET", "/v1/limits", "jobs:read", of_tenants.read_limits),
         Route("GET", "/v1/health", None, health),
         Route("GET", "/v1/openapi.json", None, describing(lambda: routes)),
         Route("GET", "/v1/problems/{code}", None, explain_problem),

@@ -111,7 +111,7 @@ class JobHandlers:
 
         def patch(seen: Definition, at: Moment) -> Edited:
             wish = read_patch(seen, sent, policy, at.now_ms)
-            return redefine(seen, self.create.keep(request.tenant, seen.job.id, wish, seen.spec.stored_payload), at)
+            return redefine(seen, self.create.kept(request.tenant, seen.job.id, wish, seen.spec), at)
 
         return _shown(self._edited(request, patch, only))
 

@@ -39,9 +39,11 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "unsupported_media_type": (415, "The content type is not supported"),
     "invalid_fields": (422, "Fields of the request are not valid"),
     "idempotency_mismatch": (422, "The key belongs to another request"),
+    "limit_reached": (422, "A limit of the tenant is reached"),
     "not_supported": (422, "Documented, but not built yet"),
     "precondition_required": (428, "The request must be conditional"),
     "too_many_edits": (429, "The job has been edited too often"),
+    "too_fast": (429, "Jobs are created faster than the tenant may"),
     "internal_error": (500, "The service failed"),
     "unavailable": (503, "The service is not available at the moment"),
 }

@@ -36,7 +36,7 @@ from carillon.domain.secrets import RotationInProgressError
 from carillon.entrypoint.cursors import BadCursorError
 from carillon.entrypoint.json_text import JsonError
 from carillon.entrypoint.problems import RETRY_AFTER_SECONDS, FieldError, Refusal, invalid, pointer
-from carillon.ports.errors import NameTakenError, UnavailableError
+from carillon.ports.errors import LimitReachedError, NameTakenError, TooFastError, UnavailableError
 
 
 def _not_found(_: object) -> Refusal:
@@ -151,6 +151,21 @@ def _too_many_edits(error: TooManyEditsError) -> Refusal:
     )
 
 
+def _limit_reached(error: LimitReachedError) -> Refusal:
+    detail = _LIMITS_REACHED[error.limit].format(error.most)
+    wrong = () if error.field is None else (FieldError("pointer", pointer(error.field), "limit_reached", detail),)
+    return Refusal("limit_reached", detail, wrong, extensions={"limit": error.limit})
+
+
+def _too_fast(error: TooFastError) -> Refusal:
+    return Refusal(
+        "too_fast",
+        "the tenant has created as many jobs as it may for the moment: the limit create_rate",
+        headers={"Retry-After": str(max(-(-error.wait_ms // 1000), RETRY_AFTER_SECONDS))},
+        extensions={"limit": "create_rate"},
+    )
+
+
 def _too_many_destinations(_: object) -> Refusal:
     return invalid([FieldError("pointer", "", "out_of_range", f"at most {MOST_DESTINATIONS} destinations are allowed")])
 
@@ -162,6 +177,11 @@ def _unavailable(_: object) -> Refusal:
         headers={"Retry-After": str(RETRY_AFTER_SECONDS)},
     )
 
+
+_LIMITS_REACHED = {
+    "jobs": "the tenant may have {} jobs with something still planned: the limit jobs",
+    "payload_bytes": "a payload of the tenant may have {} bytes: the limit payload_bytes",
+}
 
 _ANSWERS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
     JsonError: _malformed,
@@ -193,6 +213,8 @@ _ANSWERS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
     ScopesExceededError: _scopes_exceeded,
     RotationInProgressError: _rotation_in_progress,
     TooManyEditsError: _too_many_edits,
+    LimitReachedError: _limit_reached,
+    TooFastError: _too_fast,
     UnavailableError: _unavailable,
 }
 

@@ -86,7 +86,6 @@ def not_built() -> tuple[Route[Handle], ...]:
 
 
 _NOT_BUILT = (
-    ("GET", "/v1/limits", "jobs:read"),
     ("GET", "/v1/stats", "jobs:read"),
     ("GET", "/console", None),
 )

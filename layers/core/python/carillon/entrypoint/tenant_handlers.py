@@ -4,10 +4,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from carillon.application.limit_tenant import ReadLimits
 from carillon.application.read_audit import AuditFilter, ListAuditEvents
 from carillon.application.signing_secrets import ListSecrets, RevealSecret, RotateSecret
 from carillon.domain.audit import Action, AuditEvent
 from carillon.domain.instants import format_instant
+from carillon.domain.limits import Limits
 from carillon.domain.secrets import SigningSecret
 from carillon.entrypoint.action_bodies import body_of_action, refuse_options
 from carillon.entrypoint.cursors import Cursors
@@ -31,6 +33,7 @@ class TenantHandlers:
     rotate: RotateSecret
     reveal: RevealSecret
     audit: ListAuditEvents
+    limits: ReadLimits
     cursors: Cursors
 
     def list_secrets(self, request: Request) -> Answer:
@@ -61,6 +64,25 @@ class TenantHandlers:
         asked = read_page(request, self.cursors)
         walked = self.audit(request.tenant, _filter(request), asked.limit, asked.position)
         return answer_page(request, asked, walked, self.cursors, view=_event, position_of=lambda event: event.id)
+
+    def read_limits(self, request: Request) -> Answer:
+        """GET /v1/limits."""
+        limits, used = self.limits(request.tenant)
+        shown: answers.LimitsAndUsage = {"limits": shown_limits(limits), "usage": {"jobs": used}}
+        return Answer(200, json.dumps(shown))
+
+
+def shown_limits(limits: Limits) -> "answers.Limits":
+    """Limits as they are shown; None: there is none."""
+    create, dispatch = limits.create, limits.dispatch
+    return {
+        "jobs": limits.jobs,
+        "payload_bytes": limits.payload_bytes,
+        "create_rate": None if create is None else create.rate_milli / 1000,
+        "create_burst": None if create is None else create.burst,
+        "dispatch_rate": None if dispatch is None else dispatch.rate_milli / 1000,
+        "dispatch_burst": None if dispatch is None else dispatch.burst,
+    }
 
 
 def _filter(request: Request) -> AuditFilter:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from carillon.domain.limits import NO_LIMITS
+
 if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
     from collections.abc import Sequence
 
     from carillon.domain.audit import AuditEvent
     from carillon.domain.due import DueJob, Occurrence
     from carillon.domain.job import Definition, Job, JobState
+    from carillon.domain.limits import Limits
     from carillon.domain.run import Run
 
 
@@ -96,13 +99,16 @@ class Renaming:
 class JobStore(Protocol):
     """Jobs, both halves."""
 
-    def create(self, definition: Definition, *, event: AuditEvent | None = None) -> None:
-        """Store a new job, its other half, its name and the event that tells of it, all or nothing.
+    def create(self, definition: Definition, *, limits: Limits = NO_LIMITS, event: AuditEvent | None = None) -> None:
+        """Store a new job, its other half, its name and the event that tells of it, and count it, all or nothing.
 
-        A repeat of the same definition succeeds, and adds no event.
+        A repeat of the same definition succeeds, and adds no event. `limits`: of the tenant, as they were at most a
+        minute ago; that of jobs holds as it is stored.
 
         Raises:
             NameTakenError: another job of the tenant holds the name.
+            LimitReachedError: the tenant has as many jobs as it may.
+            TooFastError: the tenant creates jobs faster than it may.
         """
         ...
 
@@ -128,7 +134,7 @@ class JobStore(Protocol):
         """
         ...
 
-    def replace(
+    def replace(  # noqa: PLR0913 - what an edit may come with, all or nothing
         self,
         definition: Definition,
         *,
@@ -139,6 +145,7 @@ class JobStore(Protocol):
         seen_claim: str | None = None,
         renaming: Renaming | None = None,
         event: AuditEvent | None = None,
+        limits: Limits | None = None,
     ) -> bool:
         """Store both halves if neither has changed since it was read, together with what settles the past.
 
@@ -147,11 +154,12 @@ class JobStore(Protocol):
 
         All or nothing: new run records, the segment of the old plan that the due index is to drain, and the event that
         tells of the change. A record whose run has one already is left as it is. When the job is cancelled, its name
-        becomes free; when it is renamed, its new name is taken and the former one becomes free. Returns False when the
-        job has changed.
+        becomes free; when it is renamed, its new name is taken and the former one becomes free. With `limits` set, the
+        job is counted again. Returns False when the job has changed.
 
         Raises:
             NameTakenError: another job of the tenant holds the new name.
+            LimitReachedError: the job is to be counted, and the tenant has as many as it may.
         """
         ...
 

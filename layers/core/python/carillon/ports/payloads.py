@@ -28,9 +28,10 @@ class Uploads(Protocol):
     def keep(self, tenant: str, reference: str, job_id: str, most_bytes: int) -> StoredPayload | None:
         """Make a copy of a tenant's upload that is a job's own, and is there as long as the job.
 
-        Repeating it is harmless. Returns None if the tenant has no such upload, or it is larger.
+        Repeating it is harmless. Returns None if the tenant has no such upload.
 
         Raises:
+            UploadTooLargeError: it is larger; nothing was copied.
             UnavailableError: there was no answer.
         """
         ...

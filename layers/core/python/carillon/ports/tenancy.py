@@ -9,6 +9,7 @@ if TYPE_CHECKING:  # types alone: who uses a part of this loads no other
     from collections.abc import Iterable, Mapping, Sequence
 
     from carillon.domain.audit import AuditEvent
+    from carillon.domain.counting import Slice
     from carillon.domain.destinations import Destinations, Verification
     from carillon.domain.idempotency import IdempotencyRecord
     from carillon.domain.job import Target
@@ -143,6 +144,32 @@ class TenantLimits(Protocol):
 
     def set(self, tenant: str, limits: Limits, event: AuditEvent | None = None) -> None:
         """Give a tenant limits in place of those it has, with the event that tells of it."""
+        ...
+
+
+class JobCounts(Protocol):
+    """How many jobs of tenants count, in slices."""
+
+    def slices(self, tenant: str) -> Sequence[Slice]:
+        """All slices of a tenant's count, each read with strong consistency."""
+        ...
+
+    def correct(self, tenant: str, seen: Slice, counted: int) -> bool:
+        """Let a slice count so many jobs, if it counts as many as were seen."""
+        ...
+
+
+class FreedJobs(Protocol):
+    """Places of jobs that count no more."""
+
+    def free(self, tenant: str, second: int, freed: Mapping[str, int]) -> None:
+        """Free places of a tenant's jobs, each once however often this is asked.
+
+        `second`: in which it was told of, epoch seconds; `freed`: by the event that told of each, the job's mark.
+
+        Raises:
+            UnavailableError: not all of it is done.
+        """
         ...
 
 

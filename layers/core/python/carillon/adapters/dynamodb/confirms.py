@@ -41,7 +41,7 @@ def confirm_update(table: str, confirmation: Confirmation) -> FencedUpdate:
         sets[k.EXPIRES_AT] = number(confirmation.expires_at)
     if confirmation.granted:
         sets[k.GRANTED] = TRUE
-    leaving = () if upcoming else (k.SHARD, k.NEXT_FIRE_TIME, k.SCHEDULED_FOR)
+    leaving = () if upcoming else (k.SHARD, k.NEXT_FIRE_TIME, k.SCHEDULED_FOR, k.COUNTED)
     missing = tuple(name for name in (k.GRANTED, k.EXPIRES_AT) if name not in sets)
     return FencedUpdate(table, _key(claim), sets, equal=_ours(claim), removes=(*leaving, *missing))
 

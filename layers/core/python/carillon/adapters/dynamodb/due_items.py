@@ -68,5 +68,5 @@ def _due_run(fields: Fields) -> DueRun:
 def set_item_aside(database: Database, pk: str, sk: str, reason: str) -> None:
     """Take an item that cannot be read out of the due index; it stays in the table, for a person to look at."""
     attributes = {k.STATE: text(JobState.ERROR), k.ERROR: text(reason[:LONGEST_REASON])}
-    change, values = setting(attributes, removing=(k.SHARD, k.NEXT_FIRE_TIME))
+    change, values = setting(attributes, removing=(k.SHARD, k.NEXT_FIRE_TIME, k.COUNTED))
     database.write(update(database.jobs, key_of(pk, sk), change, f"attribute_exists(#{k.SHARD})", values))

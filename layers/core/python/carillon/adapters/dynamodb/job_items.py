@@ -17,6 +17,7 @@ OPTIONAL_ATTRIBUTES = (
     k.ERROR,
     k.EXPIRES_AT,
     k.HAS_OBJECTS,
+    k.COUNTED,
 )
 
 
@@ -52,6 +53,8 @@ def job_item(job: Job) -> Item:
         item[k.GRANTED] = TRUE
     if job.has_objects:
         item[k.HAS_OBJECTS] = TRUE
+    if job.counted is not None:
+        item[k.COUNTED] = number(job.counted)
     if job.error is not None:
         item[k.ERROR] = text(job.error)
     if job.expires_at is not None:
@@ -103,6 +106,7 @@ def job_of(item: Item) -> Job:
         error=fields.text_or_none(k.ERROR),
         expires_at=fields.number_or_none(k.EXPIRES_AT),
         has_objects=fields.flag(k.HAS_OBJECTS),
+        counted=fields.number_or_none(k.COUNTED),
     )
 
 

@@ -1,6 +1,7 @@
 """The job store in DynamoDB."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
@@ -8,6 +9,7 @@ from carillon.adapters.dynamodb.attributes import Fields, Item, number, text
 from carillon.adapters.dynamodb.audit import telling
 from carillon.adapters.dynamodb.claims import claim_update
 from carillon.adapters.dynamodb.confirms import confirm_update, confirm_with, is_plain, was_ours
+from carillon.adapters.dynamodb.counters import Asking, JobCounters
 from carillon.adapters.dynamodb.database import Database, Lost, Written
 from carillon.adapters.dynamodb.deferrals import is_deferred, job_deferral
 from carillon.adapters.dynamodb.due_items import LONGEST_REASON, set_item_aside
@@ -25,8 +27,10 @@ from carillon.adapters.store_rules import (
     was_set_to_error,
 )
 from carillon.domain.audit import AuditEvent
+from carillon.domain.counting import Place
 from carillon.domain.due import DueJob
 from carillon.domain.job import Definition, Job, JobSpec, JobState
+from carillon.domain.limits import NO_LIMITS, Limits
 from carillon.domain.run import Run
 from carillon.ports.errors import NameTakenError, UnavailableError, UnreadableItemError
 from carillon.ports.jobs import Claim, Claimed, ClaimRefused, ClaimResult, Confirmation, JobDeferral, JobPage, Renaming
@@ -34,7 +38,7 @@ from carillon.ports.jobs import Claim, Claimed, ClaimRefused, ClaimResult, Confi
 _BOTH_HALVES: Final = f"#{k.PK} = :pk AND begins_with(#{k.SK}, :job)"
 _NEWEST_OF_TENANT: Final = f"#{k.TENANT} = :tenant"
 _NEWEST_AFTER: Final = f"{_NEWEST_OF_TENANT} AND #{k.LISTED} < :after"
-MOST_NAME_RACES: Final = 5
+MOST_RACES: Final = 12
 
 
 class DynamoJobStore:
@@ -44,22 +48,29 @@ class DynamoJobStore:
         self._database = database
         self._transport = transport or SingleUpdates()
         self._names = JobNames(database)
+        self._counters = JobCounters(database)
 
-    def create(self, definition: Definition, *, event: AuditEvent | None = None) -> None:
-        """Store a new job, its other half, its name and its event, all or nothing.
+    def create(self, definition: Definition, *, limits: Limits = NO_LIMITS, event: AuditEvent | None = None) -> None:
+        """Store a new job, its other half, its name and its event, and count it, all or nothing.
 
         Raises:
             NameTakenError: another job of the tenant holds the name.
+            LimitReachedError: the tenant has as many jobs as it may.
+            TooFastError: the tenant creates jobs faster than it may.
             ItemTooLargeError: the job does not fit into an item.
             ValueError: another job has this id.
         """
         job, spec = definition.job, definition.spec
-        halves = [
-            put(self._database.jobs, job_item(job), ABSENT),
-            put(self._database.jobs, spec_item(spec), ABSENT),
-            *telling(self._database, event),
-        ]
-        if not self._write_with_name(halves, (), spec):
+
+        def halves(place: Place | None) -> list[Write]:
+            return [
+                put(self._database.jobs, job_item(_counted(job, place)), ABSENT),
+                put(self._database.jobs, spec_item(spec), ABSENT),
+                *telling(self._database, event),
+            ]
+
+        asking = Asking(job.tenant, job.id, job.created_at, creates=True)
+        if not self._write_with_name(halves, (), spec, (asking, limits)):
             self._check_repeat(definition)
 
     def get(self, job_id: str) -> Definition | None:
@@ -87,7 +98,7 @@ class DynamoJobStore:
         definitions = tuple(definition for definition in readable if definition)
         return JobPage(definitions, page[-1] if len(found) > limit else None)
 
-    def replace(
+    def replace(  # noqa: PLR0913 - what an edit may come with, all or nothing
         self,
         definition: Definition,
         *,
@@ -98,6 +109,7 @@ class DynamoJobStore:
         seen_claim: str | None = None,
         renaming: Renaming | None = None,
         event: AuditEvent | None = None,
+        limits: Limits | None = None,
     ) -> bool:
         """Store both halves if neither has changed since it was read, with what settles the past, all or nothing.
 
@@ -105,14 +117,21 @@ class DynamoJobStore:
 
         Raises:
             NameTakenError: another job of the tenant holds the new name.
+            LimitReachedError: the job is to be counted, and the tenant has as many as it may.
             ItemTooLargeError: the job does not fit into an item any more.
         """
-        required = replacement(self._database.jobs, definition, seen_version, seen_revision, seen_claim)
-        if segment is not None:
-            required.append(put(self._database.jobs, job_item(segment), ABSENT))
-        required += telling(self._database, event)
+        job = definition.job
+
+        def required(place: Place | None) -> list[Write]:
+            counted = definition if place is None else replace(definition, job=_counted(job, place))
+            halves = replacement(self._database.jobs, counted, seen_version, seen_revision, seen_claim)
+            if segment is not None:
+                halves.append(put(self._database.jobs, job_item(replace(segment, counted=None)), ABSENT))
+            return [*halves, *telling(self._database, event)]
+
         optional = [*self._freeing(definition, renaming), *self._recording(records)]
-        if self._write_with_name(required, optional, definition.spec if renaming else None):
+        counting = None if limits is None else (Asking(job.tenant, job.id, job.created_at, creates=False), limits)
+        if self._write_with_name(required, optional, definition.spec if renaming else None, counting):
             return True
         stored = self.get(definition.job.id)
         return stored is not None and is_same_edit(stored.spec, definition.spec, seen_revision)
@@ -155,7 +174,7 @@ class DynamoJobStore:
             k.CLAIM_ID: text(""),
             k.DECIDED_AT: number(0),
         }
-        change, values = setting(attributes, removing=(k.SHARD, k.NEXT_FIRE_TIME, k.SCHEDULED_FOR))
+        change, values = setting(attributes, removing=(k.SHARD, k.NEXT_FIRE_TIME, k.SCHEDULED_FOR, k.COUNTED))
         values[":seen"] = number(entry.version)
         key = job_key(entry.job_id, entry.segment)
         written = self._database.write(update(self._database.jobs, key, change, f"#{k.VERSION} = :seen", values))
@@ -175,24 +194,40 @@ class DynamoJobStore:
             self._names.free(fields.text(k.TENANT), name, job_id)
         self._database.write(delete(self._database.jobs, key, f"attribute_exists(#{k.PK})"))
 
-    def _write_with_name(self, required: Sequence[Write], optional: Sequence[Write], named: JobSpec | None) -> bool:
-        """Make all required writes, with those optional ones whose conditions hold, and let a job take its name.
+    def _write_with_name(
+        self,
+        required: Callable[[Place | None], Sequence[Write]],
+        optional: Sequence[Write],
+        named: JobSpec | None,
+        counting: tuple[Asking, Limits] | None,
+    ) -> bool:
+        """Make all required writes, with those optional ones whose conditions hold; a job takes its name and its place.
 
-        Returns False when a condition of the required ones failed.
+        Returns False when a condition of the required ones failed: then neither name nor limit is looked at.
 
         Raises:
             NameTakenError: another job of the tenant holds the name.
+            LimitReachedError: the tenant has as many jobs as it may.
+            TooFastError: the tenant creates jobs faster than it may.
         """
         former_holder: str | None = None
-        for _ in range(MOST_NAME_RACES):
+        place = None if counting is None else self._counters.first_place(*counting)
+        for _ in range(MOST_RACES):
+            writes = required(place)
             naming = [] if named is None else self._names.taking(named, former_holder)
-            cancelled = self._database.transact_with([*required, *naming], optional)
+            taking = [] if counting is None or place is None else [self._counters.taking(counting[0].tenant, place)]
+            cancelled = self._database.transact_with([*writes, *naming, *taking], optional)
             if cancelled is None:
+                if counting is not None and place is not None:
+                    self._counters.taken(counting[0].tenant, place)
                 return True
-            if any(position < len(required) for position in cancelled.failed):
+            if any(position < len(writes) for position in cancelled.failed):
                 return False
-            former_holder = self._former_holder(cancelled.failed[len(required)])
-        raise UnavailableError("the name keeps changing hands")
+            if naming and len(writes) in cancelled.failed:
+                former_holder = self._former_holder(cancelled.failed[len(writes)])
+            if counting is not None and place is not None and (at := len(writes) + len(naming)) in cancelled.failed:
+                place = self._counters.next_place(counting[0], place, cancelled.failed[at])
+        raise UnavailableError("the name or the place keeps changing hands")
 
     def _freeing(self, definition: Definition, renaming: Renaming | None) -> list[Write]:
         """The write that frees the name that a job has no more."""
@@ -244,6 +279,10 @@ class DynamoJobStore:
             set_item_aside(self._database, answer.old[k.PK]["S"], answer.old[k.SK]["S"], str(error))
             return ClaimRefused(claim, None)
         return Claimed(claim) if holds_claim(stored, claim) else ClaimRefused(claim, stored)
+
+
+def _counted(job: Job, place: Place | None) -> Job:
+    return replace(job, counted=None if place is None else place.mark)
 
 
 def _definition(job: Item | None, spec: Item | None) -> Definition | None:

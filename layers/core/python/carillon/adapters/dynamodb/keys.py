@@ -37,6 +37,7 @@ CREATED_AT: Final = "created_at"
 UPDATED_AT: Final = "updated_at"
 ERROR: Final = "error"
 HAS_OBJECTS: Final = "has_objects"
+COUNTED: Final = "counted"  # only while the job counts: the stream tells when it goes
 EXPIRES_AT: Final = "expires_at"  # epoch seconds: the TTL attribute of both tables
 
 # of the other half of a job
@@ -121,6 +122,11 @@ CREATE_RATE_MILLI: Final = "create_rate_milli"
 CREATE_BURST: Final = "create_burst"
 MOST_JOBS: Final = "most_jobs"
 PAYLOAD_BYTES: Final = "payload_bytes"
+USED: Final = "used"
+SHARE: Final = "share"
+WINDOW: Final = "window"
+MADE: Final = "made"
+EVENTS: Final = "events"
 CALENDAR: Final = "calendar"
 OPERATION: Final = "operation"
 
@@ -259,11 +265,22 @@ def operation_key(tenant: str, operation_id: str) -> tuple[str, str]:
 
 LIMITS_PK: Final = "LIMITS"
 CALENDAR_SK: Final = "CALENDAR"
+COUNT_SK: Final = "COUNT"
 
 
 def limit_key(tenant: str) -> tuple[str, str]:
     """The key of a tenant's limits: those of all tenants are one partition, to be read together."""
     return LIMITS_PK, tenant_pk(tenant)
+
+
+def slice_key(tenant: str, number: int) -> tuple[str, str]:
+    """The key of a slice of the count of a tenant's jobs: each is a partition of its own."""
+    return f"COUNT#{tenant}#{number}", COUNT_SK
+
+
+def freed_key(tenant: str, second: int) -> tuple[str, str]:
+    """The key of what was freed of a tenant's count by what the stream told of a second (epoch)."""
+    return f"FREED#{tenant}", f"{second:012}"
 
 
 def calendar_key(name: str) -> tuple[str, str]:

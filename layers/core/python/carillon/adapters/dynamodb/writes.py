@@ -14,6 +14,9 @@ Verb = Literal["Put", "Update", "Delete"]
 ABSENT: Final = f"attribute_not_exists(#{PK})"
 """The condition that there is no such item."""
 
+ALWAYS: Final = f"{ABSENT} OR attribute_exists(#{PK})"
+"""The condition that always holds."""
+
 _ALIAS = re.compile(r"#(\w+)", re.ASCII)
 
 

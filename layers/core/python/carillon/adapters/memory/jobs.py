@@ -16,10 +16,12 @@ from carillon.adapters.store_rules import (
     was_set_to_error,
 )
 from carillon.domain.audit import AuditEvent
+from carillon.domain.counting import window_at
 from carillon.domain.job import ClaimLease, Definition, Job, JobSpec, JobState
+from carillon.domain.limits import NO_LIMITS, CreateLimit, Limits
 from carillon.domain.planning import DueJob
 from carillon.domain.run import Run
-from carillon.ports.errors import NameTakenError, UnreadableItemError
+from carillon.ports.errors import LimitReachedError, NameTakenError, TooFastError, UnreadableItemError
 from carillon.ports.jobs import Claim, Claimed, ClaimRefused, ClaimResult, Confirmation, JobDeferral, JobPage, Renaming
 
 
@@ -29,15 +31,17 @@ class MemoryJobStore:
     def __init__(self, state: MemoryState) -> None:
         self._state = state
 
-    def create(self, definition: Definition, *, event: AuditEvent | None = None) -> None:
-        """Store a new job, its other half, its name and its event, all or nothing."""
+    def create(self, definition: Definition, *, limits: Limits = NO_LIMITS, event: AuditEvent | None = None) -> None:
+        """Store a new job, its other half, its name and its event, and count it, all or nothing."""
         job, spec, state = definition.job, definition.spec, self._state
         with state.lock:
             if job.id in state.specs or job.id in state.jobs:
                 self._check_repeat(definition)
                 return
+            self._check_name(spec)
+            self._count(job, limits.create)
             self._take_name(spec)
-            state.put_job(job)
+            state.put_job(replace(job, counted=0))
             state.specs[job.id] = _frozen(spec)
             state.tell(event)
 
@@ -69,7 +73,7 @@ class MemoryJobStore:
             )
         return JobPage(definitions, page[-1] if len(found) > limit else None)
 
-    def replace(
+    def replace(  # noqa: PLR0913 - what an edit may come with, all or nothing
         self,
         definition: Definition,
         *,
@@ -80,6 +84,7 @@ class MemoryJobStore:
         seen_claim: str | None = None,
         renaming: Renaming | None = None,
         event: AuditEvent | None = None,
+        limits: Limits | None = None,
     ) -> bool:
         """Store both halves if neither has changed since it was read, with what settles the past, all or nothing.
 
@@ -98,6 +103,11 @@ class MemoryJobStore:
             if seen_claim is not None and stored.lease.claim_id != seen_claim:
                 return False
             if renaming is not None:
+                self._check_name(spec)
+            if limits is not None:
+                self._count(job, None)
+                job = replace(job, counted=0)
+            if renaming is not None:
                 self._take_name(spec)
                 self._free_name(spec.tenant, renaming.former, spec.job_id)
             lease = stored.lease if job.version == seen_version else voided(stored.lease)
@@ -107,7 +117,7 @@ class MemoryJobStore:
                 self._free_name(spec.tenant, spec.name, spec.job_id)
             self._record(records)
             if segment is not None:
-                state.put_job(segment)
+                state.put_job(replace(segment, counted=None))
             state.tell(event)
             return True
 
@@ -143,14 +153,33 @@ class MemoryJobStore:
         if stored is None or not is_same_creation(stored, definition.spec):
             raise ValueError(f"{definition.job.id}: another job has this id")
 
-    def _take_name(self, spec: JobSpec) -> None:
+    def _count(self, job: Job, create: CreateLimit | None) -> None:
+        """See that there is room for another job of its tenant, and take a turn of creating if that is limited."""
+        most = self._state.limits.get(job.tenant, NO_LIMITS).jobs
+        if most is not None and self._state.counted(job.tenant) >= most:
+            raise LimitReachedError("jobs", most)
+        if create is not None:
+            self._take_turn(job, create)
+
+    def _take_turn(self, job: Job, create: CreateLimit) -> None:
+        window, made = self._state.turns.get(job.tenant, (0, 0))
+        now = window_at(create, job.created_at)
+        window, made = (now, 0) if now > window else (window, made)
+        if made >= create.burst:
+            raise TooFastError(max((window + 1) * create.window_ms - job.created_at, 1))
+        self._state.turns[job.tenant] = (window, made + 1)
+
+    def _check_name(self, spec: JobSpec) -> None:
         if spec.name is None:
             return
         holder = self._state.names.get((spec.tenant, spec.name), spec.job_id)
         held_by = self._state.jobs.get(holder)
         if held_by is not None and holder != spec.job_id and held_by.state is not JobState.CANCELLED:
             raise NameTakenError(holder)
-        self._state.names[spec.tenant, spec.name] = spec.job_id
+
+    def _take_name(self, spec: JobSpec) -> None:
+        if spec.name is not None:
+            self._state.names[spec.tenant, spec.name] = spec.job_id
 
     def _free_name(self, tenant: str, name: str | None, job_id: str) -> None:
         if name is not None and self._state.names.get((tenant, name)) == job_id:
@@ -221,6 +250,7 @@ def _confirmed(stored: Job, confirmation: Confirmation) -> Job:
         granted=confirmation.granted,
         lease=replace(stored.lease, until=lease_until_after(confirmation)),
         expires_at=confirmation.expires_at,
+        counted=stored.counted if upcoming else None,
     )
 
 
@@ -233,6 +263,7 @@ def _broken(stored: Job, reason: str) -> Job:
         next_fire_time=None,
         lease=voided(stored.lease),
         error=reason,
+        counted=None,
     )
 
 

@@ -1,9 +1,10 @@
-"""Limits of tenants in memory."""
+"""Limits of tenants in memory, and how many of their jobs count: no count is kept, so none is ever wrong."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from carillon.adapters.memory.state import MemoryState
 from carillon.domain.audit import AuditEvent
+from carillon.domain.counting import Slice
 from carillon.domain.limits import NO_LIMITS, Limits
 
 
@@ -30,3 +31,19 @@ class MemoryTenantLimits:
             if limits != NO_LIMITS:
                 self._state.limits[tenant] = limits
             self._state.tell(event)
+
+
+class MemoryJobCounts:
+    """How many jobs of tenants count."""
+
+    def __init__(self, state: MemoryState) -> None:
+        self._state = state
+
+    def slices(self, tenant: str) -> Sequence[Slice]:
+        """The one slice that there is."""
+        with self._state.lock:
+            return [Slice(0, self._state.counted(tenant))]
+
+    def correct(self, tenant: str, seen: Slice, counted: int) -> bool:
+        """Nothing is to be corrected."""
+        return counted == seen.used == self.slices(tenant)[0].used

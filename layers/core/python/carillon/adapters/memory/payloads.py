@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from carillon.domain.job import StoredPayload
 from carillon.domain.uploads import UPLOAD_MS
-from carillon.ports.errors import PayloadMissingError, UnavailableError
+from carillon.ports.errors import PayloadMissingError, UnavailableError, UploadTooLargeError
 from carillon.ports.payloads import Invitation
 
 Stored = tuple[str, bytes]
@@ -31,8 +31,10 @@ class MemoryPayloads:
         """See `ports.Uploads`."""
         self._answer()
         upload = self.uploads.get((tenant, reference))
-        if upload is None or len(upload[1]) > most_bytes:
+        if upload is None:
             return None
+        if len(upload[1]) > most_bytes:
+            raise UploadTooLargeError
         self.payloads[tenant, job_id, reference] = upload
         return StoredPayload(reference, upload[0], len(upload[1]))
 

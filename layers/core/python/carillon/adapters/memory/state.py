@@ -80,6 +80,7 @@ class MemoryState:
     requests: dict[tuple[str, str], IdempotencyRecord] = field(default_factory=dict)
     audit: defaultdict[str, dict[str, AuditEvent]] = field(default_factory=lambda: defaultdict(dict))
     limits: dict[str, Limits] = field(default_factory=dict)
+    turns: dict[str, tuple[int, int]] = field(default_factory=dict)
     calendars: dict[str, Calendar] = field(default_factory=dict)
     operations: dict[tuple[str, str], Operation] = field(default_factory=dict)
 
@@ -96,6 +97,10 @@ class MemoryState:
         else:
             self.segments[job.id, job.segment] = job
         self._show(_plan_key(job), due_job(before) if before else None, due_job(job))
+
+    def counted(self, tenant: str) -> int:
+        """How many jobs of a tenant count."""
+        return sum(job.tenant == tenant and job.counted is not None for job in self.jobs.values())
 
     def plan(self, job_id: str, segment: int | None) -> Job | None:
         """The hot half of a job, or a segment of it, or None."""

@@ -6,7 +6,7 @@ from carillon.adapters.memory.control import MemoryGroupLeases, MemoryShardLedge
 from carillon.adapters.memory.due import MemoryDueIndex
 from carillon.adapters.memory.edges import MemoryClock, RecordingMeter, SequentialIds
 from carillon.adapters.memory.jobs import MemoryJobStore
-from carillon.adapters.memory.limits import MemoryTenantLimits
+from carillon.adapters.memory.limits import MemoryJobCounts, MemoryTenantLimits
 from carillon.adapters.memory.operations import MemoryOperationQueue, MemoryOperations
 from carillon.adapters.memory.payloads import MemoryPayloads
 from carillon.adapters.memory.queues import MemoryTickQueue, MemoryWorkQueues
@@ -49,6 +49,7 @@ class MemoryWorld:
     trail: MemoryAuditTrail = field(init=False)
     requests: MemoryIdempotencyRecords = field(init=False)
     limits: MemoryTenantLimits = field(init=False)
+    counts: MemoryJobCounts = field(init=False)
     slots: MemorySlotLedger = field(init=False)
     quarantine: MemoryQuarantine = field(init=False)
     destinations: MemoryDestinations = field(init=False)
@@ -75,6 +76,7 @@ class MemoryWorld:
         self.requests = MemoryIdempotencyRecords(self.state)
         self.trail = MemoryAuditTrail(self.state)
         self.limits = MemoryTenantLimits(self.state)
+        self.counts = MemoryJobCounts(self.state)
         self.slots = MemorySlotLedger(self.state)
         self.quarantine = MemoryQuarantine(self.state)
         self.destinations = MemoryDestinations(self.state)

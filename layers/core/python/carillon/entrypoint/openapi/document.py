@@ -28,7 +28,7 @@ _INTRODUCTION = (
     "Jobs that run once or on a schedule, delivered as signed HTTP calls. Every refusal is a problem (RFC 9457) whose "
     "`code` is for programs. The gateway itself may answer 413 above 10 MB, 429 and 503 without one."
 )
-_RETRY_AFTER = frozenset({"request_in_flight", "too_many_edits", "unavailable"})
+_RETRY_AFTER = frozenset({"request_in_flight", "too_fast", "too_many_edits", "unavailable"})
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 _PATH_VALUE = re.compile(r"\{(\w+)\}")
 

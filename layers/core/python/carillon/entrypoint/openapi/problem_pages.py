@@ -95,6 +95,11 @@ PAGES: Mapping[str, Page] = {
         "the `Idempotency-Key` was used for another request",
         "Take a new key for each request, and the same key only for repeating it.",
     ),
+    "limit_reached": Page(
+        "a limit of the tenant is reached; `limit` names it",
+        "Of `jobs`: cancel jobs, or wait until some have ended. Of `payload_bytes`: send less. Or ask the operator for "
+        "more.",
+    ),
     "not_supported": Page(
         "documented, but not built yet",
         "Leave out what `errors` names.",
@@ -106,6 +111,10 @@ PAGES: Mapping[str, Page] = {
     "too_many_edits": Page(
         "the job's schedule was edited too often; try again after `Retry-After`",
         "Wait, or create another job for what changes so often.",
+    ),
+    "too_fast": Page(
+        "the tenant creates jobs faster than its limit `create_rate`; try again after `Retry-After`",
+        "Wait, create many jobs more evenly, or ask the operator for more.",
     ),
     "internal_error": Page(
         "a fault of ours, recorded under the `request_id`",

@@ -115,6 +115,12 @@ OPERATIONS: Mapping[str, Operation] = {
         ("not_found",),
         Body(NoOptions, {}, is_required=False),
     ),
+    "GET /v1/limits": Operation(
+        "read_limits",
+        "limits",
+        "Read what the tenant may, and how much of it it uses",
+        {200: Answered("the [limits](#limits), and the use of them", answers.LimitsAndUsage)},
+    ),
     "GET /v1/audit-events": Operation(
         "list_audit_events",
         "audit",
