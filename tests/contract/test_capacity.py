@@ -97,10 +97,10 @@ def test_a_recurring_job_costs_what_was_promised(stores: Stores, bill: Bill) -> 
 
 
 def test_a_one_off_costs_what_was_promised(stores: Stores, bill: Bill) -> None:
-    """Create: two items in a transaction, an entry in each of two indexes. Its end takes one entry out."""
+    """Create: two items and a count in a transaction, an entry in each of two indexes. Its end takes one entry out."""
     definition = a_definition(spec={"payload": b"x" * 512})
     stores.jobs.create(definition)
-    assert bill.take() == (4, 2)
+    assert bill.take() == (4 + 2, 2)
     claim = a_claim(definition.job)
     stores.jobs.claim_many([claim])
     confirm_one(stores.jobs, a_confirmation(claim, upcoming=None, state=JobState.DISPATCHED, expires_at=1_800_000_000))
@@ -133,7 +133,7 @@ def test_a_job_that_is_put_costs_what_was_promised(stores: Stores, bill: Bill) -
         put("acme", "nightly", NOW_MS, lambda *_: wish, lambda _: None)
 
     put_it()
-    assert bill.take() == (6 + 1 + 2, 2), "with the look at the name, and the audit event"
+    assert bill.take() == (6 + 1 + 2 + 2, 2), "with the look at the name, the audit event, and the count"
     put_it()
     assert bill.take() == (1 + 1 + 1, 0), "the name, the job, and its newest runs"
     put_it(deadline_ms=5_000)
