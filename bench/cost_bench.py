@@ -52,7 +52,7 @@ LEASE_SHARE = {"wru": 0.05}
 """What taking and giving up the lease of a group adds to each run of a dispatch: no target is meant to count it."""
 
 FREEING_SHARE = 4 / JOBS
-"""Taking off the count what has ended: two items in a transaction, once for all jobs of a tenant that end in a second."""
+"""Taking off the count what has ended: two items in a transaction, once for all of a tenant that end in a second."""
 
 SECOND_MS, MINUTE_MS, HOUR_MS = 1_000, 60_000, 3_600_000
 STREAM_BATCH = 100
