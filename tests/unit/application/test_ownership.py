@@ -119,7 +119,9 @@ def test_b097_who_wakes_up_without_its_group_finishes_its_claims_and_no_more(ste
 
     def meanwhile() -> None:
         world.clock.advance(GROUP_LEASE_OVER_MS)
-        world.dispatch()
+        counts = world.dispatch()
+        assert counts is not None
+        assert counts.taken_over == 0
         world.work()
 
     freeze(world, step, after=after, meanwhile=meanwhile)

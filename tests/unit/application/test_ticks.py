@@ -117,3 +117,17 @@ def test_what_the_queue_refuses_is_sent_by_the_next_call() -> None:
     ticker(world, queue)()
     assert not missing(queue, start, start + COVER_AHEAD_SECONDS)
     assert world.meter.counts["ticks_refused"] == 1
+
+
+def test_a_clock_that_was_a_day_ahead_stops_no_ticks() -> None:
+    """What it has covered is not believed by one that is right: each second has its tick, and a metric tells of it."""
+    world, queue = MemoryWorld(), Queue()
+    start = world.clock.now_ms() // 1000
+    world.clock.set((start + 86_400) * 1000)
+    ticker(world, queue)()
+    queue.sent.clear()
+    for minute in range(3):
+        world.clock.set((start + 60 * minute) * 1000)
+        ticker(world, queue)()
+    assert not missing(queue, start, start + 240)
+    assert world.meter.counts["ticks_far_ahead"] == 3

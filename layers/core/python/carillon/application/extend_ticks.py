@@ -17,6 +17,9 @@ COVER_AHEAD_SECONDS = 120
 STEP_SECONDS = 10
 LEASE_MS = 30_000
 
+FURTHEST_SECONDS = 2 * COVER_AHEAD_SECONDS
+"""Further than this nobody extends the range whose clock is right within minutes."""
+
 
 @dataclass(frozen=True, slots=True)
 class TickCounts:
@@ -44,7 +47,7 @@ class ExtendTicks:
         if covered is None:
             return TickCounts(0, 0)
         sent, until = 0, now_ms // 1000 + COVER_AHEAD_SECONDS
-        second = max(covered, now_ms // 1000)
+        second = self._first(covered, now_ms // 1000)
         while second < until:
             step_end = min(second + STEP_SECONDS, until)
             ticks = [Tick(group, at) for at in range(second, step_end) for group in range(self.groups)]
@@ -61,3 +64,15 @@ class ExtendTicks:
         self.ledger.end(owner)
         logger.info("ticks extended", extra={"action": "ticks_extended", "sent": sent, "covered_until": second})
         return TickCounts(sent, second)
+
+    def _first(self, covered: int, now: int) -> int:
+        """The second to begin with. A range that reaches further than any can was extended by a clock that was wrong.
+
+        Its ticks come when their seconds do, at the wrong time; until then each minute sends those of the next two, and
+        some twice, which costs a read of a group's lease.
+        """
+        if covered <= now + FURTHEST_SECONDS:
+            return max(covered, now)
+        self.meter.count("ticks_far_ahead")
+        logger.error("ticks far ahead", extra={"action": "ticks_far_ahead", "covered_until": covered})
+        return now
