@@ -73,6 +73,7 @@ def recurring_bill(units: Mapping[str, float]) -> tuple[Part, ...]:
             f"{DISPATCH_MS} ms ÷ 0.58 × 1 GB × ${GIGABYTE_SECOND}",
             DISPATCH_MS / 1000 / 0.58 * GIGABYTE_SECOND,
         ),
+        STATISTICS,
         Part("logs", f"0.4 KB × 1 M × ${LOGGED_GIGABYTE:.2f}/GB", 0.4 * LOGGED_GIGABYTE),
         DATA_OUT,
         Part("records kept for 30 days", "0.715 GB × ($0.25 + $0.20)", 0.715 * KEPT_GIGABYTE_MONTH),
@@ -83,6 +84,11 @@ WORKER: Final = Part(
     "worker",
     f"0.1 × ${INVOCATION:.2f} + 0.08 s × 0.5 GB × ${GIGABYTE_SECOND}",
     0.1 * INVOCATION + 0.08 * 0.5 * GIGABYTE_SECOND,
+)
+STATISTICS: Final = Part(
+    "statistics: 1,000 ended runs a batch",
+    f"20 ÷ 1,000 × ${WRITE_UNIT} + 0.3 s ÷ 1,000 × 0.25 GB × ${GIGABYTE_SECOND}",
+    0.02 * WRITE_UNIT + 0.3 / 1000 * 0.25 * GIGABYTE_SECOND,
 )
 DATA_OUT: Final = Part("data out", f"2 KB × 1 M × ${SENT_GIGABYTE}/GB", 2 * SENT_GIGABYTE)
 

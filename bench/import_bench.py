@@ -54,6 +54,7 @@ HANDLERS = (
     Handler("dead_letters", ("dynamodb", "sqs")),
     Handler("retention", ("dynamodb",)),
     Handler("operations", ("dynamodb", "sqs")),
+    Handler("statistics", ("dynamodb",)),
     Handler("deployments", ("dynamodb",)),
 )
 

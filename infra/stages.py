@@ -87,6 +87,9 @@ class Stage:
     retention_days: int
     """How long ended jobs and runs are kept."""
 
+    statistics_seconds: int = 30
+    """How long runs that have ended are gathered to be counted together (1 to 300): so late statistics are."""
+
     concurrency: Concurrency
     """Caps of the event source mappings."""
 

@@ -26,8 +26,8 @@ TICK_SECONDS = 0.005
 """What else an idle tick takes."""
 
 TICK_WRITES = 8
-ALARMS = 22
-POLLED_QUEUES = 9
+ALARMS = 27
+POLLED_QUEUES = 10
 POLLS_PER_SECOND = 5 / 20
 
 

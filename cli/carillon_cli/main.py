@@ -32,6 +32,7 @@ COMMANDS = {
     "runs": ("carillon_cli.runs:runs", "List, show, cancel and retry runs of jobs."),
     "secrets": ("carillon_cli.secrets:secrets", "List, rotate and reveal signing secrets."),
     "smoke": ("carillon_cli.dev.smoke:smoke", "Check that the whole of Carillon works on this machine."),
+    "stats": ("carillon_cli.stats:stats", "Count what became of runs, by the hour."),
     "targets": ("carillon_cli.targets:targets", "Tell whether a URL may be a target, without any service."),
     "tenants": ("carillon_cli.tenants:tenants", "Create and list tenants, with the operator's AWS credentials."),
 }

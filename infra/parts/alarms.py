@@ -28,6 +28,8 @@ BELOW = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
 # The promise is a start within 30 s of the due time even at the top of a spike.
 DISPATCH_LAG_LIMIT_MS = 30_000
 
+STATISTICS_LAG_LIMIT_MS = 15 * 60_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Watch:
@@ -60,6 +62,7 @@ class Alarms(Construct):
         self._group_overrun(functions.dispatcher)
         for reader in (functions.worker, functions.long_worker, functions.dead_letters, functions.operations):
             self._unparsable(reader)
+        self._counts_late(functions.statistics)
         self._no_ticks(functions.dispatcher)
 
     def _tell(self, stage: Stage) -> actions.SnsAction | None:
@@ -133,6 +136,17 @@ class Alarms(Construct):
                 threshold=1,
                 periods=1,
                 description=f"The {reader.service} function met messages that it cannot read",
+            ),
+        )
+
+    def _counts_late(self, statistics: CarillonFunction) -> None:
+        self._alarm(
+            "StatisticsAge",
+            Watch(
+                metric=statistics.function.metric("IteratorAge", statistic="Maximum", period=FIVE_MINUTES),
+                threshold=STATISTICS_LAG_LIMIT_MS,
+                periods=3,
+                description="Runs that have ended are not counted: after a day they never will be",
             ),
         )
 

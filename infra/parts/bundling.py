@@ -28,7 +28,7 @@ CACHE = ROOT / "build" / "layers"
 PYTHON_VERSION = "3.13"
 
 # botocore carries the models of all services, 29 MB of them; these are the ones that Carillon calls.
-KEPT_AWS_SERVICES = frozenset({"cloudformation", "dynamodb", "kms", "s3", "sqs"})
+KEPT_AWS_SERVICES = frozenset({"cloudformation", "cloudwatch", "dynamodb", "kms", "s3", "sqs"})
 
 # Raise it when this file makes another layer of the same lock.
 RECIPE = "2"

@@ -14,6 +14,7 @@ from carillon.adapters.s3 import PAYLOADS, UPLOADS
 from carillon.domain.counting import is_counted
 from carillon.domain.job import JobState
 from carillon.domain.queues import AllowedQueue
+from carillon.domain.run import RunState
 from carillon.entrypoint.settings import (
     ApiSettings,
     DeadLettersSettings,
@@ -22,6 +23,7 @@ from carillon.entrypoint.settings import (
     Lane,
     OperationsSettings,
     RetentionSettings,
+    StatisticsSettings,
     TickerSettings,
     WorkerSettings,
 )
@@ -45,6 +47,8 @@ UPDATE = "dynamodb:UpdateItem"
 UPDATE_BY_STATEMENT = "dynamodb:PartiQLUpdate"
 HOLD = "sqs:ChangeMessageVisibility"
 SEND = "sqs:SendMessage"
+LOOK = "sqs:GetQueueAttributes"
+READ_METRICS = "cloudwatch:GetMetricData"
 
 DELETE_OBJECT = "s3:DeleteObject"
 GET_OBJECT = "s3:GetObject"
@@ -76,6 +80,26 @@ REMOVED_BY_TTL = lambda_.FilterCriteria.filter(
         },
     }
 )
+
+# Runs that have just ended, new ones and old ones; notices and challenges are no runs.
+_ENDED_RUN = {
+    keys.KIND: {"S": lambda_.FilterRule.is_equal(keys.RUN_KIND)},
+    keys.SK: {"S": lambda_.FilterRule.begins_with(keys.RUN_PREFIX)},
+    keys.STATE: {"S": lambda_.FilterRule.or_(*(str(state) for state in RunState if state.has_ended))},
+}
+_GOES_ON = lambda_.FilterRule.or_(*(str(state) for state in RunState if not state.has_ended))
+RUNS_THAT_ENDED = (
+    lambda_.FilterCriteria.filter(
+        {"eventName": lambda_.FilterRule.is_equal("INSERT"), "dynamodb": {"NewImage": _ENDED_RUN}}
+    ),
+    lambda_.FilterCriteria.filter(
+        {
+            "eventName": lambda_.FilterRule.is_equal("MODIFY"),
+            "dynamodb": {"OldImage": {keys.STATE: {"S": _GOES_ON}}, "NewImage": _ENDED_RUN},
+        }
+    ),
+)
+MOST_ENDINGS = 1_000
 
 
 _COUNTED = {keys.COUNTED: {"N": lambda_.FilterRule.exists()}}
@@ -135,6 +159,7 @@ class Functions(FunctionFactory):
         self.dead_letters = self._dead_letters()
         self.retention = self._retention()
         self.operations = self._operations()
+        self.statistics = self._statistics()
         self.deployments = self._deployments()
         self._ask_before_changing()
 
@@ -155,6 +180,7 @@ class Functions(FunctionFactory):
             self.dead_letters,
             self.retention,
             self.operations,
+            self.statistics,
         )
 
     def _api(self) -> CarillonFunction:
@@ -174,6 +200,7 @@ class Functions(FunctionFactory):
                     retention_days=self.stage.retention_days,
                     **self._failing,
                     operations_queue_url=self._queues.operations.queue_url,
+                    **self._queue_urls,
                     **self._targets,
                 ),
                 memory_mb=512,
@@ -186,6 +213,8 @@ class Functions(FunctionFactory):
         function.only_append(self._control, keys.AUDIT_PREFIX)
         function.allow(("kms:Decrypt", "kms:Encrypt"), self._storage.secrets_key.key_arn)
         function.allow((SEND,), self._queues.operations.queue_arn)
+        function.allow((LOOK,), *(work.queue.queue_arn for work in self._queues.work))
+        self._allow_metrics(function)
         self._allow_objects(function, UPLOADS, (GET_OBJECT, PUT_OBJECT))
         self._allow_objects(function, PAYLOADS, (PUT_OBJECT,))
         function.allow((LIST_BUCKET,), self._storage.payloads.bucket_arn)
@@ -380,6 +409,23 @@ class Functions(FunctionFactory):
         function.consume("Operations", queue, batch_size=1, most=self.stage.concurrency.operations)
         return function
 
+    def _statistics(self) -> CarillonFunction:
+        function = self._make(
+            "Statistics",
+            Spec(
+                service="statistics",
+                folder="statistics",
+                description="Counts the runs that have ended",
+                settings=StatisticsSettings(stage=self.stage.name, control_table=self._storage.control.table_name),
+                memory_mb=256,
+                timeout_seconds=60,
+            ),
+        )
+        function.allow((PUT, UPDATE), self._control)
+        function.only_append(self._control, keys.AUDIT_PREFIX)
+        self._follow_endings(function)
+        return function
+
     def _deployments(self) -> CarillonFunction:
         function = self._make(
             "Deployments",
@@ -427,6 +473,35 @@ class Functions(FunctionFactory):
             report_batch_item_failures=True,
             retry_attempts=20,
             on_failure=event_sources.SqsDlq(self._queues.failed_removals),
+        )
+
+    def _follow_endings(self, function: CarillonFunction) -> None:
+        """Feed the runs that have ended to a function, in large batches.
+
+        A batch is never cut in two, and is tried until the stream forgets it: what was counted is remembered by where
+        a batch began. Nothing but statistics waits for it.
+        """
+        stream = stream_arn(self._storage.jobs)
+        function.allow(FOLLOW_STREAM, stream)
+        lambda_.EventSourceMapping(
+            function,
+            "Endings",
+            target=function.function,
+            event_source_arn=stream,
+            starting_position=lambda_.StartingPosition.TRIM_HORIZON,
+            batch_size=MOST_ENDINGS,
+            filters=list(RUNS_THAT_ENDED),
+            max_batching_window=Duration.seconds(self.stage.statistics_seconds),
+            report_batch_item_failures=True,
+        )
+
+    def _allow_metrics(self, function: CarillonFunction) -> None:
+        """Let a function read metrics."""
+        function.allow((READ_METRICS,), "*")
+        acknowledge(
+            function.role,
+            "AwsSolutions-IAM5[Resource::*]",
+            "CloudWatch's action to read metrics knows no resources; and X-Ray's, where the stage sends traces",
         )
 
     def _allow_objects(self, function: CarillonFunction, prefix: str, actions: tuple[str, ...]) -> None:

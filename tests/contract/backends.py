@@ -37,6 +37,7 @@ from carillon.adapters.dynamodb.operations import DynamoOperations
 from carillon.adapters.dynamodb.requests import DynamoIdempotencyRecords
 from carillon.adapters.dynamodb.runs import DynamoRunStore
 from carillon.adapters.dynamodb.slots import DynamoSlotLedger
+from carillon.adapters.dynamodb.statistics import DynamoStatistics
 from carillon.adapters.dynamodb.tenants import DynamoQuarantine, DynamoTenants
 from carillon.adapters.dynamodb.verifications import DynamoVerifications
 from carillon.adapters.kms import KmsSigningSecrets
@@ -52,6 +53,7 @@ from carillon.adapters.memory.requests import MemoryIdempotencyRecords
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
+from carillon.adapters.memory.statistics import MemoryStatistics
 from carillon.adapters.memory.target_queues import MemoryTargetQueues
 from carillon.adapters.memory.tenants import (
     MemoryApiKeys,
@@ -79,6 +81,7 @@ from carillon.ports.jobs import JobStore
 from carillon.ports.operations import OperationStore
 from carillon.ports.payloads import Payloads, Uploads
 from carillon.ports.runs import RunStore
+from carillon.ports.statistics import StatisticsStore
 from carillon.ports.tenancy import (
     ApiKeys,
     AuditTrail,
@@ -122,6 +125,7 @@ class Stores:
     counts: JobCounts
     slots: SlotLedger
     operations: OperationStore
+    statistics: StatisticsStore
     state: MemoryState | None = None
     database: Database | None = None
 
@@ -200,6 +204,7 @@ def memory_stores() -> Stores:
         counts=MemoryJobCounts(state),
         slots=MemorySlotLedger(state),
         operations=MemoryOperations(state),
+        statistics=MemoryStatistics(state),
         state=state,
     )
 
@@ -273,6 +278,7 @@ class Endpoint:
             counts=DynamoJobCounts(database),
             slots=DynamoSlotLedger(database),
             operations=DynamoOperations(database),
+            statistics=DynamoStatistics(database),
             database=database,
         )
 

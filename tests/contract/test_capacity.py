@@ -17,6 +17,7 @@ from carillon.domain.job_filter import JobFilter
 from carillon.domain.operations import BulkAction, Portion, advanced, asked
 from carillon.domain.run import RunState
 from carillon.domain.schedule import Every, encode
+from carillon.domain.statistics import Ending, Told
 from contract.backends import Endpoint, Stores
 from contract.conftest import LIVE
 from contract.samples import (
@@ -118,6 +119,21 @@ def test_a_run_costs_what_was_promised(stores: Stores, bill: Bill) -> None:
     waiting = a_run(job, NOW_MS + 1)
     stores.runs.save(waiting, seen=None)
     assert bill.take() == (1, 1)
+
+
+def test_counting_costs_a_batch_and_not_a_run(stores: Stores, bill: Bill) -> None:
+    """Two items in a transaction for each tenant and hour; of a full batch a tenth of a hundredth of a run's budget."""
+
+    def endings(many: int, tenant: str = "acme") -> list[Told]:
+        done = Ending(tenant, RunState.SUCCEEDED, None, NOW_MS, attempts=1, lateness_ms=400)
+        return [Told(f"{tenant}-{many}-{number}", done) for number in range(many)]
+
+    stores.statistics.count(endings(50))
+    assert bill.take() == (4, 0)
+    stores.statistics.count(endings(10) + endings(10, "globex"))
+    assert bill.take() == (6, 0)
+    stores.statistics.count(endings(1_000))
+    assert bill.take() == (20, 0)
 
 
 def test_a_job_that_is_put_costs_what_was_promised(stores: Stores, bill: Bill) -> None:

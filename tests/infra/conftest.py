@@ -10,7 +10,7 @@ import pytest
 
 from infra.parts.sources import Sources
 from infra.stages import PROD, STAGES, Stage
-from tests.infra.template import Template
+from tests.infra.template import SERVICES, Template
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
     """A tree like the project's, with a line of code in each place, and a compiled file that must not be deployed."""
     root = tmp_path_factory.mktemp("sources")
-    for name in ("api", "ticker", "dispatcher", "worker", "dead_letters", "retention", "operations", "deployments"):
+    for name in sorted({*SERVICES.values()} - {"long_worker"}):
         _write(root / "functions" / name / "handler.py", f"# {name}\n")
         _write(root / "functions" / name / "__pycache__" / "handler.pyc", "")
     _write(root / "core" / "python" / "carillon" / "__init__.py", "# core\n")

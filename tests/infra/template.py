@@ -18,6 +18,7 @@ SERVICES = {
     "DeadLetters": "dead_letters",
     "Retention": "retention",
     "Operations": "operations",
+    "Statistics": "statistics",
     "Deployments": "deployments",
 }
 """The functions by their name in the template, and the name that each gives itself."""

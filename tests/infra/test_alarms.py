@@ -69,6 +69,12 @@ def test_unparsable_messages(template: Template, stage: Stage, service: str) -> 
     assert (alarm["Namespace"], alarm["Statistic"], alarm["Threshold"]) == (f"Carillon/{stage.name}", "Sum", 1)
 
 
+def test_statistics_that_fall_behind(template: Template) -> None:
+    """Long before the stream forgets what was not counted."""
+    alarm = alarm_on(template, "IteratorAge", FunctionName="Functions/Statistics/Function")
+    assert (alarm["Statistic"], alarm["Threshold"]) == ("Maximum", 15 * 60_000)
+
+
 def test_silence(template: Template) -> None:
     """B121: when nothing ticks, no metric tells of lateness, so the missing ticks themselves are the alarm."""
     alarm = alarm_on(template, "Invocations", FunctionName="Functions/Dispatcher/Function")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ SETTINGS: dict[str, type[settings.StageSettings]] = {
     "DeadLetters": settings.DeadLettersSettings,
     "Retention": settings.RetentionSettings,
     "Operations": settings.OperationsSettings,
+    "Statistics": settings.StatisticsSettings,
     "Deployments": settings.DeploymentsSettings,
 }
 LIBRARIES = {
@@ -147,6 +149,7 @@ def test_lanes(template: Template, function: str, lane: str, call_seconds_limit:
         ("Queues/LongDeadLetters", "DeadLetters", 10),
         ("Storage/Jobs.StreamArn", "Retention", 100),
         ("Queues/Operations", "Operations", 1),
+        ("Storage/Jobs.StreamArn", "Statistics", 1_000),
     ],
 )
 def test_what_feeds_what(template: Template, source: str, function: str, batch_size: int) -> None:
@@ -154,7 +157,7 @@ def test_what_feeds_what(template: Template, source: str, function: str, batch_s
     mapping = template.mappings()[source, function]
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["BatchSize"] == batch_size
-    assert len(template.mappings()) == 11
+    assert len(template.mappings()) == 12
 
 
 def test_mappings_are_capped(template: Template, stage: Stage) -> None:
@@ -193,6 +196,26 @@ def test_removals_are_followed_and_never_block(template: Template) -> None:
     assert mapping["MaximumBatchingWindowInSeconds"] == 1
     assert mapping["BisectBatchOnFunctionError"] is True
     assert template.place(mapping["DestinationConfig"]["OnFailure"]["Destination"]) == "Queues/FailedRemovals"
+
+
+def test_endings_are_followed_whole(template: Template, stage: Stage) -> None:
+    """Runs that have just ended, whether they had a record before or not; a batch is never cut, and never given up."""
+    mapping = template.mappings()["Storage/Jobs.StreamArn", "Statistics"]
+    new, old = (json.loads(entry["Pattern"]) for entry in mapping["FilterCriteria"]["Filters"])
+    ended = {
+        "kind": {"S": ["run"]},
+        "sk": {"S": [{"prefix": "RUN#"}]},
+        "state": {"S": ["succeeded", "dead_lettered", "cancelled", "skipped"]},
+    }
+    assert new == {"eventName": ["INSERT"], "dynamodb": {"NewImage": ended}}
+    going_on = ["queued", "running", "awaiting_completion", "retrying"]
+    assert old == {
+        "eventName": ["MODIFY"],
+        "dynamodb": {"OldImage": {"state": {"S": going_on}}, "NewImage": ended},
+    }
+    assert mapping["MaximumBatchingWindowInSeconds"] == stage.statistics_seconds
+    assert not {"BisectBatchOnFunctionError", "MaximumRetryAttempts", "MaximumRecordAgeInSeconds"} & set(mapping)
+    assert "ParallelizationFactor" not in mapping
 
 
 @pytest.mark.parametrize("function", SETTINGS)

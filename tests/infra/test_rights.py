@@ -17,9 +17,17 @@ BUCKET = "Storage/Payloads"
 UPLOADS, PAYLOADS = f"{BUCKET}/uploads/*", f"{BUCKET}/payloads/*"
 RUNS = {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem"}
 RUNS_AND_PAUSES = {*RUNS, "dynamodb:UpdateItem"}
+LOOK = {"sqs:GetQueueAttributes"}
 CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
 HOLD = {*CONSUME, "sqs:ChangeMessageVisibility"}
 OBJECTS = {"s3:DeleteObject", "s3:GetObject", "s3:PutObject"}
+FOLLOW = {
+    "dynamodb:DescribeStream",
+    "dynamodb:GetRecords",
+    "dynamodb:GetShardIterator",
+    "dynamodb:ListStreams",
+}
+METRICS = {"cloudwatch:GetMetricData"}
 TRACES = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 
 CALLING = ("Worker", "LongWorker")
@@ -45,6 +53,11 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
         },
         "Storage/SecretsKey": {"kms:Decrypt", "kms:Encrypt"},
         "Queues/Operations": {"sqs:SendMessage"},
+        "Queues/High": LOOK,
+        "Queues/Normal": LOOK,
+        "Queues/Low": LOOK,
+        "Queues/Long": LOOK,
+        "*": METRICS,
         UPLOADS: {"s3:GetObject", "s3:PutObject"},
         PAYLOADS: {"s3:PutObject"},
         BUCKET: {"s3:ListBucket"},
@@ -113,18 +126,17 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
         },
         "Queues/Operations": HOLD,
     },
+    "Statistics": {
+        f"{JOBS}.StreamArn": FOLLOW,
+        CONTROL: {"dynamodb:PutItem", "dynamodb:UpdateItem"},
+    },
     "Deployments": {
         CONTROL: {"dynamodb:GetItem"},
         "<AWS::StackId>": {"cloudformation:DescribeStacks"},
     },
     "Retention": {
         JOBS: {"dynamodb:DeleteItem", "dynamodb:GetItem"},
-        f"{JOBS}.StreamArn": {
-            "dynamodb:DescribeStream",
-            "dynamodb:GetRecords",
-            "dynamodb:GetShardIterator",
-            "dynamodb:ListStreams",
-        },
+        f"{JOBS}.StreamArn": FOLLOW,
         CONTROL: {"dynamodb:DeleteItem", "dynamodb:UpdateItem"},
         PAYLOADS: {"s3:DeleteObject"},
         BUCKET: {"s3:ListBucket"},
@@ -137,7 +149,8 @@ RIGHTS: dict[str, dict[str, set[str]]] = {
 def test_a_function_may_do_this_and_nothing_else(template: Template, stage: Stage, function: str) -> None:
     """The role's rights equal the table, with its own log group, and traces where the stage sends them."""
     own_logs = {f"Functions/{function}/Logs": {"logs:CreateLogStream", "logs:PutLogEvents"}}
-    traces = {"*": TRACES} if stage.tracing else {}
+    anywhere = RIGHTS[function].get("*", set()) | (TRACES if stage.tracing else set())
+    traces = {"*": anywhere} if anywhere else {}
     of_tenants = {arn: {"sqs:SendMessage"} for arn in queues_of_tenants(stage) if function in CALLING}
     rights = template.rights(f"Functions/{function}/Role")
     assert rights == {**in_the_words_of(stage, {**RIGHTS[function], **of_tenants}), **own_logs, **traces}
@@ -207,7 +220,7 @@ def test_roles_are_not_shared(template: Template) -> None:
 
 
 def test_no_wildcards(template: Template) -> None:
-    """No statement allows an action or a resource by a wildcard: but X-Ray's, and the bucket's two prefixes."""
+    """No statement has a wildcard: but for actions that know no resources, and for the bucket's two prefixes."""
     assert wildcards(template.statements()) == []
 
 
@@ -232,6 +245,11 @@ def test_no_wildcards(template: Template) -> None:
             {"Effect": "Allow", "Action": ["xray:PutTraceSegments", "s3:GetObject"], "Resource": "*"},
         ),
         ("Functions/Api/Role", {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}),
+        ("Functions/Worker/Role", {"Effect": "Allow", "Action": "cloudwatch:GetMetricData", "Resource": "*"}),
+        (
+            "Functions/Api/Role",
+            {"Effect": "Allow", "Action": ["cloudwatch:GetMetricData", "s3:GetObject"], "Resource": "*"},
+        ),
         (
             "Functions/Api/Role",
             {
@@ -258,7 +276,15 @@ def _is_wild(path: str, statement: dict[str, Any]) -> bool:
         return True
     if path == "Storage/SecretsKey":  # in a key's own policy the resource is always the key, written as a star
         return False
-    return "*" in str(statement.get("Resource", "")) and not (set(actions) <= TRACES or _is_of_objects(statement))
+    return "*" in str(statement.get("Resource", "")) and not (
+        _names_no_resources(path, actions) or _is_of_objects(statement)
+    )
+
+
+def _names_no_resources(path: str, actions: list[str]) -> bool:
+    """Whether these are actions that AWS lets nobody bind to resources: X-Ray's, and the api function's on metrics."""
+    known = TRACES | METRICS if path.startswith("Functions/Api/Role") else TRACES
+    return set(actions) <= known
 
 
 def _is_of_objects(statement: dict[str, Any]) -> bool:

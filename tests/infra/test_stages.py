@@ -129,6 +129,7 @@ def test_names_for_tools(template: Template) -> None:
         "RetentionFunction",
         "OperationsFunction",
         "DeploymentsFunction",
+        "StatisticsFunction",
     }
 
 

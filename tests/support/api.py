@@ -130,6 +130,7 @@ class ApiUnderTest:
         own |= {"secrets": world.secrets, "trail": world.trail, "requests": world.requests}
         own |= {"limits": world.limits, "counts": world.counts}
         edges = {"clock": world.clock, "ids": world.ids, "meter": world.meter, "cursor_key": lambda: CURSOR_KEY}
+        own |= {"statistics": lambda: (world.statistics, world.gauges)}
         own |= {"failure_targets": lambda: world.failure_targets, "verifications": lambda: world.verifications}
         rules = {"policy": self.policy, "shards": 64, "retention_ms": RETENTION_MS}
         return build_api(**{**own, **edges, **rules, **ports})

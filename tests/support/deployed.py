@@ -17,6 +17,7 @@ SETTINGS: Mapping[str, type[settings.StageSettings]] = {
     "retention": settings.RetentionSettings,
     "operations": settings.OperationsSettings,
     "deployments": settings.DeploymentsSettings,
+    "statistics": settings.StatisticsSettings,
 }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from carillon.domain.completions import new_token, token_digest
 from carillon.domain.identity import ulid
 from carillon.domain.run import Attempt, RunState
+from carillon.domain.statistics import Ending, Told
 from carillon.entrypoint.routing import Route
 from support.api import ApiUnderTest, Json, Reply, description
 
@@ -27,6 +28,9 @@ UNKNOWN: Mapping[str, str] = {
     "name": "no-such-name",
 }
 """Ids of the right form that name nothing, by the names of path values."""
+
+COUNTED = 7_340_451
+"""So many runs of acme's are counted: nobody else may be shown that either."""
 
 NAME = "acme-secret-plan"
 """In the names of what acme has: nobody else may be shown it."""
@@ -72,6 +76,9 @@ class Everything:
             "operation_id": self._operation(),
             "code": "name_taken",
         }
+        now_ms = self.api.world.clock.now_ms()
+        ending = Ending("acme", RunState.SKIPPED, "misfire", now_ms, runs=COUNTED)
+        self.api.world.statistics.count([Told("an-event", ending)])
         self.special: Mapping[str, Callable[[], dict[str, str]]] = {
             "POST /v1/runs/{run_id}/retry": lambda: {"run_id": self.dead_run_id},
             "PUT /v1/jobs/by-name/{name}": lambda: {

@@ -62,6 +62,7 @@ CALLS: Mapping[str, Call] = {
     "reveal_signing_secret": lambda client, ids: client.reveal_signing_secret(ids["secret_id"])["secret"],
     "list_audit_events": lambda client, _: [*client.audit_events()],
     "read_limits": lambda client, _: client.limits()["limits"],
+    "get_statistics": lambda client, _: client.statistics()["runs"]["total"],
     "health": lambda client, _: client.health()["zone_data"],
     "describe": lambda client, _: client.description()["openapi"],
 }

@@ -14,6 +14,7 @@ from carillon.entrypoint.settings import (
     OperationsSettings,
     RetentionSettings,
     StageSettings,
+    StatisticsSettings,
     TickerSettings,
     WorkerSettings,
     variable,
@@ -32,6 +33,7 @@ SETTINGS: dict[str, type[StageSettings]] = {
     "dead_letters": DeadLettersSettings,
     "retention": RetentionSettings,
     "operations": OperationsSettings,
+    "statistics": StatisticsSettings,
 }
 _VARIABLE = re.compile(r"\bCARILLON_[A-Z][A-Z_]*")
 
@@ -139,6 +141,8 @@ def test_items_have_the_keys_that_are_listed() -> None:
         ("control", keys.freed_key("<tenant>", 0)[0], "<second>"),
         ("control", *keys.calendar_key("<tenant>@<interval>")),
         ("control", *keys.operation_key("<tenant>", "<operation id>")),
+        ("control", keys.hour_key("<tenant>", 0, 0)[0], "<hour>#<n>"),
+        ("control", *keys.told_key("<event>")),
         ("control", *keys.TICKS_KEY),
         ("control", *keys.SHARDS_KEY),
         ("control", *keys.CURSOR_KEY_KEY),

@@ -27,6 +27,7 @@ EXAMPLES: list[StageSettings] = [
         secrets_kept_seconds=300,
         shards=64,
         operations_queue_url="https://sqs.test/operations",
+        **QUEUES,
         retention_days=30,
         **FAILING,
         allow_loopback_targets=False,
@@ -72,6 +73,7 @@ EXAMPLES: list[StageSettings] = [
     ),
     settings.DeadLettersSettings(**TABLES, **DEAD_LETTERS, **FAILING, retention_days=30),
     settings.RetentionSettings(**TABLES, payloads_bucket="payloads"),
+    settings.StatisticsSettings(stage="dev", control_table="control"),
     settings.DeploymentsSettings(stage="dev", control_table="control"),
     settings.OperationsSettings(**TABLES, retention_days=30, operations_queue_url="https://sqs.test/operations"),
 ]

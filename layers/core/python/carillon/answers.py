@@ -460,6 +460,69 @@ class AuditEventList(TypedDict):
     next_cursor: str | None
 
 
+# ------------------------------------------------------------------------------------------------- statistics
+
+
+class EndCounts(TypedDict):
+    """How many runs ended, and how."""
+
+    total: int
+    succeeded: int
+    dead_lettered: int
+    cancelled: int
+    skipped: int
+
+
+class EndReasons(TypedDict):
+    """Of those that did not succeed, how many for which reason."""
+
+    dead_lettered: dict[str, int]
+    cancelled: dict[str, int]
+    skipped: dict[str, int]
+
+
+class Lateness(TypedDict):
+    """By how many ms first attempts began late: percentiles, each the upper bound of its bucket."""
+
+    count: Annotated[int, Form(description="of first attempts")]
+    p50: int | None
+    p95: int | None
+    p99: int | None
+
+
+class HourOfRuns(TypedDict):
+    """What ended within an hour."""
+
+    hour: Annotated[Instant, Form(description="its beginning")]
+    runs: EndCounts
+    attempts: int
+    lateness_ms: Lateness
+
+
+class QueueFigures(TypedDict):
+    """What waits in a work queue of the stage, about: of all tenants together."""
+
+    waiting: int | None
+    delayed: Annotated[int | None, Form(description="what is not due yet")]
+    in_flight: int | None
+    oldest_age_seconds: Annotated[int | None, Form(description="since it was sent, which is up to a minute early")]
+
+
+class Statistics(TypedDict):
+    """What became of the tenant's runs that ended in some hours, and what waits in the queues now."""
+
+    since: Annotated[Instant, Form(description="the beginning of the first hour")]
+    until: Annotated[Instant, Form(description="the end of the last one, which may be yet to come")]
+    runs: EndCounts
+    reasons: EndReasons
+    success_share: Annotated[float | None, Form(description="of those that succeeded or were dead-lettered")]
+    attempts: Annotated[int, Form(description="of the runs that ended")]
+    lateness_ms: Lateness
+    hours: Annotated[list[HourOfRuns], Form(description="oldest first")]
+    queues: dict[str, QueueFigures]
+    unknown: Annotated[list[str], Form(description="pointers to what is null because it cannot be known now")]
+
+
 # ------------------------------------------------------------------------------------------------- operations
 
 

@@ -6,7 +6,7 @@ Use cases and adapters that only one function has are imported where they are jo
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from carillon.adapters.aws import new_client, new_session
@@ -24,15 +24,18 @@ from carillon.entrypoint.settings import (
     FailingSettings,
     OperationsSettings,
     RetentionSettings,
+    StatisticsSettings,
     TargetSettings,
     TickerSettings,
     WorkerSettings,
+    WorkQueueSettings,
     load,
 )
 
 if TYPE_CHECKING:
     from carillon.adapters.s3 import S3Payloads
     from carillon.domain.failing import FailingRules
+    from carillon.ports.statistics import QueueGauges, StatisticsStore
     from carillon.ports.tenancy import DestinationStore, FailureTargets, Verifications
 
 # ruff: noqa: PLC0415 - see above
@@ -92,6 +95,7 @@ def api() -> Handler:
         retention_ms=settings.retention_days * DAY_MS,
         failure_targets=lambda: _failure_targets_in(database),
         verifications=lambda: _verifications_in(database),
+        statistics=lambda: process.statistics(database, settings),
         verify_destinations=settings.verify_destinations,
         failing=_failing(settings),
     )
@@ -312,6 +316,17 @@ def retention() -> Handler:
     return observed(removal_handler(remove, DynamoFreedJobs(database), process.meter), process.meter)
 
 
+def statistics() -> Handler:
+    """The function that counts the runs that have ended."""
+    from carillon.adapters.dynamodb.statistics import DynamoStatistics
+    from carillon.entrypoint.endings import ending_handler
+
+    settings = load(StatisticsSettings, os.environ)
+    process = _Process("statistics")
+    counts = DynamoStatistics(process.database("", settings.control_table))
+    return observed(ending_handler(counts.count, process.meter), process.meter)
+
+
 def deployments() -> Handler:
     """The function that a deployment asks whether it may go on."""
     from carillon.adapters.cloudformation import CloudFormationStacks, answer_at
@@ -337,9 +352,9 @@ class _Process:
         self.meter = EmbeddedMeter(service)
         self.throttles = Throttles(self.meter)
 
-    def client(self, service: str) -> Any:
-        """A client of an AWS service."""
-        client = new_client(self._session, service, most_connections=self._connections)
+    def client(self, service: str, **limits: Any) -> Any:
+        """A client of an AWS service; `limits` as `new_client` takes them."""
+        client = new_client(self._session, service, most_connections=self._connections, **limits)
         self.throttles.watch(client)
         return client
 
@@ -377,6 +392,18 @@ class _Process:
             return S3Payloads(client, bucket, self.clock)
 
         return made
+
+    def statistics(self, database: Database, settings: WorkQueueSettings) -> "tuple[StatisticsStore, QueueGauges]":
+        """Counts of runs, and the gauges of the work queues."""
+        from carillon.adapters.dynamodb.statistics import DynamoStatistics
+        from carillon.adapters.remembering import RememberingGauges
+        from carillon.adapters.sqs.gauges import ANSWER_SECONDS, MOST_ATTEMPTS, SqsGauges
+        from carillon.adapters.sqs.routing import QueueName
+
+        limits = {"most_attempts": MOST_ATTEMPTS, "answer_seconds": ANSWER_SECONDS}
+        sqs, cloudwatch = (cache(partial(self.client, service, **limits)) for service in ("sqs", "cloudwatch"))
+        urls = {str(name): getattr(settings, f"{name}_queue_url") for name in QueueName}
+        return DynamoStatistics(database), RememberingGauges(SqsGauges(sqs, cloudwatch, urls, self.clock), self.clock)
 
     def database(self, jobs_table: str, control_table: str) -> Database:
         """The two tables."""

@@ -11,6 +11,7 @@ from carillon.domain.limits import Limits
 from carillon.ports.dispatch import ShardLedger
 from carillon.ports.edges import Clock
 from carillon.ports.execution import BreakerStore
+from carillon.ports.statistics import QueueFigures, QueueGauges
 from carillon.ports.tenancy import DestinationStore, FailureTargets, TenantLimits
 
 Known = TypeVar("Known")
@@ -156,3 +157,14 @@ class RememberingBreakers:
             return self._store.save(breaker)
         finally:
             self._known.forget(breaker.tenant)
+
+
+class RememberingGauges:
+    """Figures that are asked for again only every so often: all tenants ask about the same queues."""
+
+    def __init__(self, gauges: QueueGauges, clock: Clock, for_ms: int = 10_000) -> None:
+        self._known = _ByTenant(lambda _all: gauges.read(), clock, for_ms)
+
+    def read(self) -> Mapping[str, QueueFigures]:
+        """The figures as they were at most so long ago."""
+        return self._known.of("")

@@ -335,6 +335,11 @@ class Client:
         """The newest audit events, `most` of them (1 or more) or all, as one page. Filters: as for `audit_events`."""
         return self._first("/v1/audit-events", filters, most)
 
+    def statistics(self, since: str | None = None, until: str | None = None) -> "answers.Statistics":
+        """What became of the runs that ended in the whole hours around two instants; by itself, in the last 24."""
+        bounds = {name: value for name, value in (("since", since), ("until", until)) if value is not None}
+        return cast("answers.Statistics", self._get("/v1/stats" + (f"?{urlencode(bounds)}" if bounds else "")))
+
     # ---------------------------------------------------------------------------------------------------- service
 
     def health(self) -> "answers.Health":

@@ -60,7 +60,9 @@ if TYPE_CHECKING:
     from carillon.entrypoint.destination_handlers import DestinationHandlers
     from carillon.entrypoint.failure_target_handlers import FailureTargetHandlers
     from carillon.entrypoint.key_handlers import KeyHandlers
+    from carillon.entrypoint.statistics_handlers import StatisticsHandlers
     from carillon.entrypoint.tenant_handlers import TenantHandlers
+    from carillon.ports.statistics import QueueGauges, StatisticsStore
     from carillon.ports.tenancy import FailureTargets, Verifications
 
 # ruff: noqa: PLC0415 - what few requests need is loaded with the first of them
@@ -101,6 +103,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
     retention_ms: int,
     failure_targets: "Callable[[], FailureTargets]",
     verifications: "Callable[[], Verifications]",
+    statistics: "Callable[[], tuple[StatisticsStore, QueueGauges]]",
     verify_destinations: bool = False,
     failing: "FailingRules | None" = None,
 ) -> Api:
@@ -129,6 +132,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         retention_ms: how long ended jobs and runs are kept.
         failure_targets: gives the store of whom tenants have told of failures, when a request or a failure needs it.
         verifications: gives the store of verified destinations, likewise.
+        statistics: gives the counts of runs and the gauges of the queues, likewise.
         verify_destinations: whether only verified destinations may be called.
         failing: when a job is paused for its failures; None: never.
     """
@@ -160,6 +164,7 @@ def build_api(  # noqa: PLR0913 - the composition root names each port
         ),
         of_operations=OperationHandlers(operations, operation_queue, jobs, ids, cursors, retention_ms),
         of_payloads=PayloadHandlers(InviteUpload(uploads, ids, limits.of)),
+        of_statistics=_later(lambda: _of_statistics(*statistics())),
     )
     return _Front(routes, Authenticate(keys), Once(RepeatSafely(requests, ids)), clock)
 
@@ -266,6 +271,13 @@ def _of_failure_targets(
     return FailureTargetHandlers(NameFailureTarget(targets, ids), policy, destinations)
 
 
+def _of_statistics(store: "StatisticsStore", gauges: "QueueGauges") -> "StatisticsHandlers":
+    from carillon.application.read_statistics import ReadStatistics
+    from carillon.entrypoint.statistics_handlers import StatisticsHandlers
+
+    return StatisticsHandlers(ReadStatistics(store, gauges))
+
+
 def _routes(  # noqa: PLR0913 - the handlers of each area
     of_jobs: JobHandlers,
     of_runs: RunHandlers,
@@ -278,6 +290,7 @@ def _routes(  # noqa: PLR0913 - the handlers of each area
     of_completions: "CompletionHandlers",
     of_operations: OperationHandlers,
     of_payloads: PayloadHandlers,
+    of_statistics: "StatisticsHandlers",
 ) -> tuple[Route[Handle], ...]:
     routes: tuple[Route[Handle], ...] = (
         Route("POST", "/v1/jobs", "jobs:write", of_jobs.create_job, recheck=of_jobs.recheck_creation),
@@ -332,6 +345,7 @@ def _routes(  # noqa: PLR0913 - the handlers of each area
         ),
         Route("GET", "/v1/audit-events", "audit:read", of_tenants.list_audit_events, _PAGE | _AUDIT_FILTERS),
         Route("GET", "/v1/limits", "jobs:read", of_tenants.read_limits),
+        Route("GET", "/v1/stats", "jobs:read", of_statistics.read_statistics, frozenset({"since", "until"})),
         Route("GET", "/v1/health", None, health),
         Route("GET", "/v1/openapi.json", None, describing(lambda: routes)),
         Route("GET", "/v1/problems/{code}", None, explain_problem),

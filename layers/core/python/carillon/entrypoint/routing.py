@@ -85,7 +85,4 @@ def not_built() -> tuple[Route[Handle], ...]:
     return tuple(Route(method, template, scope) for method, template, scope in _NOT_BUILT)
 
 
-_NOT_BUILT = (
-    ("GET", "/v1/stats", "jobs:read"),
-    ("GET", "/console", None),
-)
+_NOT_BUILT = (("GET", "/console", None),)

@@ -133,7 +133,7 @@ class FailingSettings:
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class WorkQueueSettings:
-    """For functions that send to or handle the work queues."""
+    """For functions that send to, handle or look at the work queues."""
 
     high_queue_url: Url
     """URL of the queue of high-priority runs."""
@@ -196,6 +196,7 @@ class OperationQueueSettings:
 @dataclass(frozen=True, kw_only=True)
 class ApiSettings(
     OperationQueueSettings,
+    WorkQueueSettings,
     FailingSettings,
     TargetSettings,
     SecretsSettings,
@@ -301,6 +302,11 @@ class OperationsSettings(
 @dataclass(frozen=True, kw_only=True)
 class RetentionSettings(PayloadsSettings, ControlTableSettings, JobsTableSettings, StageSettings):
     """Settings of the retention function, which clears what belonged to a job that TTL removed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatisticsSettings(ControlTableSettings, StageSettings):
+    """Settings of the statistics function, which counts the runs that have ended."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -263,7 +263,23 @@ def operation_key(tenant: str, operation_id: str) -> tuple[str, str]:
     return f"OPERATION#{tenant}", operation_id
 
 
+def hour_key(tenant: str, hour: int, number: int) -> tuple[str, str]:
+    """The key of a slice of the counts of a tenant's runs that ended in an hour (counted from the epoch)."""
+    return f"STATISTICS#{tenant}", f"{hour:07}#{number}"
+
+
+def hour_in(sk: str) -> int:
+    """The hour of whose counts this is the sort key."""
+    return int(sk.partition("#")[0])
+
+
+def told_key(event: str) -> tuple[str, str]:
+    """The key of what remembers which events were counted from one on."""
+    return f"TOLD#{event}", TOLD_SK
+
+
 LIMITS_PK: Final = "LIMITS"
+TOLD_SK: Final = "TOLD"
 CALENDAR_SK: Final = "CALENDAR"
 COUNT_SK: Final = "COUNT"
 

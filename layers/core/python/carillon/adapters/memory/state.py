@@ -16,6 +16,7 @@ from carillon.domain.planning import DueEntry, DueJob, DueRun, UnreadableEntry
 from carillon.domain.run import Run
 from carillon.domain.secrets import SigningSecret
 from carillon.domain.slots import Calendar
+from carillon.domain.statistics import Ending
 from carillon.domain.tenancy import ApiKey, Tenant
 from carillon.ports.dispatch import GroupLease
 from carillon.ports.edges import Clock
@@ -83,6 +84,7 @@ class MemoryState:
     turns: dict[str, tuple[int, int]] = field(default_factory=dict)
     calendars: dict[str, Calendar] = field(default_factory=dict)
     operations: dict[tuple[str, str], Operation] = field(default_factory=dict)
+    endings: dict[str, Ending] = field(default_factory=dict)
 
     def tell(self, event: AuditEvent | None) -> None:
         """Add an event to the trail of its tenant. A repeat adds nothing."""

@@ -14,6 +14,7 @@ from carillon.adapters.memory.requests import MemoryIdempotencyRecords
 from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.adapters.memory.slots import MemorySlotLedger
 from carillon.adapters.memory.state import MemoryState
+from carillon.adapters.memory.statistics import MemoryGauges, MemoryStatistics
 from carillon.adapters.memory.tenants import (
     MemoryApiKeys,
     MemoryAuditTrail,
@@ -58,6 +59,8 @@ class MemoryWorld:
     operations: MemoryOperations = field(init=False)
     operation_queue: MemoryOperationQueue = field(init=False)
     payloads: MemoryPayloads = field(init=False, default_factory=MemoryPayloads)
+    statistics: MemoryStatistics = field(init=False)
+    gauges: MemoryGauges = field(init=False, default_factory=MemoryGauges)
 
     def __post_init__(self) -> None:
         self.state = MemoryState(self.clock)
@@ -84,3 +87,4 @@ class MemoryWorld:
         self.verifications = MemoryVerifications(self.state)
         self.operations = MemoryOperations(self.state)
         self.operation_queue = MemoryOperationQueue()
+        self.statistics = MemoryStatistics(self.state)

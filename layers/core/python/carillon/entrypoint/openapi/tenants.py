@@ -9,6 +9,7 @@ from carillon.entrypoint.wire.destinations import DestinationDocument, Verificat
 from carillon.entrypoint.wire.failure_targets import FailureTargetDocument
 from carillon.entrypoint.wire.keys import KeyDocument
 
+_INSTANT = {"type": "string", "format": "date-time"}
 _OVERLAP = Body(RotationOptions, {"overlap": "PT24H"}, is_required=False)
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -126,5 +127,15 @@ OPERATIONS: Mapping[str, Operation] = {
         "audit",
         "List what was done, newest first",
         {200: Answered("a page of [what was done](#audit-events), newest first", answers.AuditEventList, ("Link",))},
+    ),
+    "GET /v1/stats": Operation(
+        "get_statistics",
+        "statistics",
+        "Count what became of runs, by the hour",
+        {200: Answered("[what became of runs](#statistics), and what waits in the queues", answers.Statistics)},
+        parameters={
+            "since": _INSTANT | {"description": "from the hour of this instant on, of the last seven days"},
+            "until": _INSTANT | {"description": "to the end of the hour of this instant"},
+        },
     ),
 }
