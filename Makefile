@@ -10,7 +10,7 @@ STAGES := local dev prod small spike
 SOURCES := layers/core/python cli functions infra tests bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock docs format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-worker bench-imports scale fuzz-time simulate simulate-ci chaos spike isolation outage deploy destroy clean
+.PHONY: help setup lock docs format lint types imports test unit e2e synth check demo smoke bench-time bench-cost bench-dispatch bench-worker bench-imports bench-api scale fuzz-time simulate simulate-ci chaos spike isolation outage deploy destroy clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -70,6 +70,9 @@ bench-time: $(SETUP) ## Measure the next occurrence of a schedule, beside cronit
 
 bench-cost: $(SETUP) ## Count the DynamoDB units and SQS requests of runs
 	python -m bench.cost_bench
+
+bench-api: $(SETUP) ## Count what the API takes of a tenant with 50,000 jobs: make bench-api JOBS=2000
+	python -m bench.api_bench --jobs $(or $(JOBS),50000)
 
 bench-imports: $(SETUP) ## Time the cold import of each handler, beside botocore
 	python -m bench.import_bench

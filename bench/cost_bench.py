@@ -347,7 +347,7 @@ def shown(name: str, units: Units, targets: Units) -> bool:
     """Print a line, and tell whether all is within its target."""
     allowed = {unit: target + LEASE_SHARE.get(unit, 0) for unit, target in targets.items()}
     above = [unit for unit, most in allowed.items() if units[unit] > most]
-    signs = {unit: f"({'ABOVE' if unit in above else '<='} {target:g})" for unit, target in targets.items()}
+    signs = {unit: f"({'ABOVE' if unit in above else '<='} {most:g})" for unit, most in allowed.items()}
     words = [f"{unit} {value:6.3f} {signs.get(unit, ''):14}" for unit, value in units.items()]
     print(f"{name:32}{''.join(words)}".rstrip())
     return not above
