@@ -1,18 +1,22 @@
 """Answers that may be a little old, remembered so that an idle tick need not ask again."""
 
-from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from __future__ import annotations
 
-from carillon.domain.audit import AuditEvent
-from carillon.domain.breaker import Breaker
-from carillon.domain.destinations import Destinations
-from carillon.domain.job import Target
-from carillon.domain.limits import Limits
-from carillon.ports.dispatch import ShardLedger
-from carillon.ports.edges import Clock
-from carillon.ports.execution import BreakerStore
-from carillon.ports.statistics import QueueFigures, QueueGauges
-from carillon.ports.tenancy import DestinationStore, FailureTargets, TenantLimits
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:  # types alone: who remembers one thing loads no other
+    from collections.abc import Callable, Mapping
+
+    from carillon.domain.audit import AuditEvent
+    from carillon.domain.breaker import Breaker
+    from carillon.domain.destinations import Destinations
+    from carillon.domain.job import Target
+    from carillon.domain.limits import Limits
+    from carillon.ports.dispatch import ShardLedger
+    from carillon.ports.edges import Clock
+    from carillon.ports.execution import BreakerStore
+    from carillon.ports.statistics import QueueFigures, QueueGauges
+    from carillon.ports.tenancy import DestinationStore, FailureTargets, TenantLimits
 
 Known = TypeVar("Known")
 
