@@ -1,15 +1,16 @@
 """The job store in DynamoDB."""
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
 from dataclasses import replace
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Fields, Item, number, text
 from carillon.adapters.dynamodb.audit import telling
 from carillon.adapters.dynamodb.claims import claim_update
 from carillon.adapters.dynamodb.confirms import confirm_update, confirm_with, is_plain, was_ours
-from carillon.adapters.dynamodb.counters import Asking, JobCounters
 from carillon.adapters.dynamodb.database import Database, Lost, Written
 from carillon.adapters.dynamodb.deferrals import is_deferred, job_deferral
 from carillon.adapters.dynamodb.due_items import LONGEST_REASON, set_item_aside
@@ -26,14 +27,19 @@ from carillon.adapters.store_rules import (
     is_same_edit,
     was_set_to_error,
 )
-from carillon.domain.audit import AuditEvent
-from carillon.domain.counting import Place
-from carillon.domain.due import DueJob
 from carillon.domain.job import Definition, Job, JobSpec, JobState
 from carillon.domain.limits import NO_LIMITS, Limits
-from carillon.domain.run import Run
 from carillon.ports.errors import NameTakenError, UnavailableError, UnreadableItemError
 from carillon.ports.jobs import Claim, Claimed, ClaimRefused, ClaimResult, Confirmation, JobDeferral, JobPage, Renaming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from carillon.adapters.dynamodb.counters import Asking, JobCounters
+    from carillon.domain.audit import AuditEvent
+    from carillon.domain.counting import Place
+    from carillon.domain.due import DueJob
+    from carillon.domain.run import Run
 
 _BOTH_HALVES: Final = f"#{k.PK} = :pk AND begins_with(#{k.SK}, :job)"
 _NEWEST_OF_TENANT: Final = f"#{k.TENANT} = :tenant"
@@ -48,7 +54,12 @@ class DynamoJobStore:
         self._database = database
         self._transport = transport or SingleUpdates()
         self._names = JobNames(database)
-        self._counters = JobCounters(database)
+
+    @cached_property
+    def _counters(self) -> JobCounters:
+        from carillon.adapters.dynamodb.counters import JobCounters  # noqa: PLC0415 - see `_asking`
+
+        return JobCounters(self._database)
 
     def create(self, definition: Definition, *, limits: Limits = NO_LIMITS, event: AuditEvent | None = None) -> None:
         """Store a new job, its other half, its name and its event, and count it, all or nothing.
@@ -69,8 +80,7 @@ class DynamoJobStore:
                 *telling(self._database, event),
             ]
 
-        asking = Asking(job.tenant, job.id, job.created_at, creates=True)
-        if not self._write_with_name(halves, (), spec, (asking, limits)):
+        if not self._write_with_name(halves, (), spec, (_asking(job, creates=True), limits)):
             self._check_repeat(definition)
 
     def get(self, job_id: str) -> Definition | None:
@@ -130,7 +140,7 @@ class DynamoJobStore:
             return [*halves, *telling(self._database, event)]
 
         optional = [*self._freeing(definition, renaming), *self._recording(records)]
-        counting = None if limits is None else (Asking(job.tenant, job.id, job.created_at, creates=False), limits)
+        counting = None if limits is None else (_asking(job, creates=False), limits)
         if self._write_with_name(required, optional, definition.spec if renaming else None, counting):
             return True
         stored = self.get(definition.job.id)
@@ -298,3 +308,10 @@ def _definition_if_readable(job: Item | None, spec: Item | None) -> Definition |
         return _definition(job, spec)
     except UnreadableItemError:
         return None
+
+
+def _asking(job: Job, *, creates: bool) -> Asking:
+    """Who asks for a place. Dispatchers and workers, who take none, load nothing of it."""
+    from carillon.adapters.dynamodb.counters import Asking  # noqa: PLC0415 - see above
+
+    return Asking(job.tenant, job.id, job.created_at, creates=creates)

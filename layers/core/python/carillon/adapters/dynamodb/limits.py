@@ -5,7 +5,6 @@ from typing import Final
 
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import text
-from carillon.adapters.dynamodb.counters import JobCounters
 from carillon.adapters.dynamodb.database import Database
 from carillon.adapters.dynamodb.limit_items import limits_if_readable, limits_in
 from carillon.adapters.dynamodb.writes import key_of
@@ -38,4 +37,6 @@ class DynamoTenantLimits:
         Raises:
             UnavailableError: nobody answered, or others kept coming first.
         """
+        from carillon.adapters.dynamodb.counters import JobCounters  # noqa: PLC0415 - who only reads limits needs none
+
         JobCounters(self._database).share(tenant, limits, event)
