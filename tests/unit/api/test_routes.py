@@ -74,18 +74,6 @@ def test_wrong_methods(api: ApiUnderTest, method: str, path: str, allowed: str) 
     assert (reply.status, reply.json["code"], reply.headers["allow"]) == (405, "method_not_allowed", allowed)
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/console"),
-    ],
-)
-def test_routes_that_are_documented_and_not_built(api: ApiUnderTest, method: str, path: str) -> None:
-    """What the interface documents and is not built yet says so, instead of pretending not to exist."""
-    reply = api.call(method, path)
-    assert (reply.status, reply.json["code"]) == (422, "not_supported")
-
-
 @pytest.mark.parametrize("job_id", ["job_1", "nightly", "..", "%2e%2e", "job_" + "Z" * 26, JOB_ID.lower(), "é"])
 def test_ids_that_are_none(api: ApiUnderTest, job_id: str) -> None:
     """Whatever stands for an id and is none is unknown."""

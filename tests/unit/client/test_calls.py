@@ -68,8 +68,8 @@ CALLS: Mapping[str, Call] = {
 }
 """By operation."""
 
-WITHOUT_A_CALL = {"explain_problem"}
-"""A page for people."""
+WITHOUT_A_CALL = {"explain_problem", "open_console"}
+"""Pages for people."""
 
 
 def operations() -> set[str]:

@@ -48,7 +48,7 @@ def _table(head: str, rows: Iterable[Iterable[str]]) -> str:
 
 
 def _routes() -> str:
-    built = [(route, OPERATIONS[route_name(route)]) for route in routes() if route.handle is not None]
+    built = [(route, OPERATIONS[route_name(route)]) for route in routes()]
     rows = ((f"`{route_name(route)}`", _scope(route), _answers(operation)) for route, operation in built)
     return _table("route | scope | answers", rows)
 
@@ -64,10 +64,6 @@ def _answers(operation: Operation) -> str:
         begin = f"{status} with" if answer.shape else f"{status};"
         told.append(", ".join((f"{begin} {answer.told}", *(f"`{header}`" for header in answer.headers))))
     return "; ".join(told)
-
-
-def _not_built() -> str:
-    return _table("route", ([f"`{route_name(route)}`"] for route in routes() if route.handle is None))
 
 
 def _problems() -> str:
@@ -111,7 +107,6 @@ def _default(field: str, schema: Mapping[str, Any], owner: Mapping[str, Any]) ->
 
 _PARTS: Mapping[str, Callable[[], str]] = {
     "routes": _routes,
-    "not built": _not_built,
     "problems": _problems,
     "problem pages": _problem_pages,
 }

@@ -36,11 +36,10 @@ def first_names(title: str, table: int = 0) -> list[str]:
     return [name for row in API.tables(title)[table] for name in spans_of(row[0])]
 
 
-def routes() -> tuple[set[tuple[str, str]], set[str]]:
-    """The routes of the interface: those that are built, with their scopes, and those that are not."""
+def routes() -> set[tuple[str, str]]:
+    """The routes of the interface, with their scopes."""
     known = ApiUnderTest().handle.routes  # type: ignore[attr-defined]  # the handler is the front, which knows them
-    built = {(f"{route.method} {route.template}", route.scope or "none") for route in known if route.handle}
-    return built, {f"{route.method} {route.template}" for route in known if not route.handle}
+    return {(f"{route.method} {route.template}", route.scope or "none") for route in known}
 
 
 def test_the_made_parts_are_current() -> None:
@@ -49,14 +48,9 @@ def test_the_made_parts_are_current() -> None:
 
 
 def test_every_route_is_listed() -> None:
-    """The routes that are built stand with their scope, and no other does."""
+    """Each route stands with its scope, and no other does."""
     listed = {(spans_of(row[0])[0], (spans_of(row[1]) or ["none"])[0]) for row in API.tables("Routes")[0]}
-    assert listed == routes()[0]
-
-
-def test_every_route_that_is_not_built_is_listed() -> None:
-    """What is refused as not built is what the page says is not built."""
-    assert set(first_names("Not built yet")) == routes()[1]
+    assert listed == routes()
 
 
 def test_every_refusal_is_listed() -> None:
@@ -84,7 +78,7 @@ def test_every_code_of_a_place_is_listed() -> None:
 )
 def test_every_field_is_listed(title: str, model: type[fields.Document]) -> None:
     """The fields of a document are those that are explained, and those that are named as not built."""
-    not_built = set(spans_of(API.section("Not built yet").rpartition("\n\n")[2]))
+    not_built = set(spans_of(API.section("Not built yet")))
     explained = {name for row in API.tables(title)[0] for name in spans_of(row[0])}
     fields_of_it = {field.alias or name for name, field in model.model_fields.items()}
     assert explained <= fields_of_it <= explained | not_built

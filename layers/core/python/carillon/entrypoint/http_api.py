@@ -34,9 +34,9 @@ from carillon.entrypoint.job_handlers import JobHandlers, preview_schedule
 from carillon.entrypoint.operation_handlers import OperationHandlers
 from carillon.entrypoint.payload_handlers import PayloadHandlers
 from carillon.entrypoint.problems import FieldError, Refusal, invalid
-from carillon.entrypoint.routing import Route, find_route, not_built
+from carillon.entrypoint.routing import Route, find_route
 from carillon.entrypoint.run_handlers import RunHandlers
-from carillon.entrypoint.service_handlers import describing, explain_problem, health
+from carillon.entrypoint.service_handlers import describing, explain_problem, health, open_console
 from carillon.ports.dispatch import ShardLedger
 from carillon.ports.edges import Clock, Ids, Meter
 from carillon.ports.jobs import JobStore
@@ -349,7 +349,7 @@ def _routes(  # noqa: PLR0913 - the handlers of each area
         Route("GET", "/v1/health", None, health),
         Route("GET", "/v1/openapi.json", None, describing(lambda: routes)),
         Route("GET", "/v1/problems/{code}", None, explain_problem),
-        *not_built(),
+        Route("GET", "/console", None, open_console),
     )
     return routes
 
@@ -379,8 +379,6 @@ class _Front:
         check_size(request, route.most_bytes)
         shows_token = route.takes_token and _shows_token(request)
         principal = None if route.scope is None or shows_token else self._principal(request, route.scope)
-        if route.handle is None:
-            raise Refusal("not_supported", f"documented, but not built yet: {route.method} {route.template}")
         _check_parameters(request, route)
         known = request.of(principal, path_values)
         key = key_in(known, shows_secret=route.shows_secret)

@@ -42,12 +42,9 @@ class Once:
 
     def __call__(self, key: str, request: Request, route: Route[Handle]) -> Answer:
         """Handle a request, or answer as the first one was answered."""
-        handle = route.handle
-        if handle is None:
-            raise AssertionError("a route that is not built is refused before")
 
         def act(turn: Turn) -> KeptAnswer:
-            answer = handle(request.at(turn.now_ms, turn.ids, is_again=turn.is_again))
+            answer = route.handle(request.at(turn.now_ms, turn.ids, is_again=turn.is_again))
             return KeptAnswer(answer.status, answer.text, answer.headers)
 
         made = self.repeat_safely(

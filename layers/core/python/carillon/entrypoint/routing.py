@@ -19,7 +19,7 @@ class Route(Generic[Handle]):
         method: in capitals.
         template: for example `/v1/jobs/{job_id}`.
         scope: what the key has to allow; None where no key is asked for.
-        handle: what answers; None for what is documented but not built yet.
+        handle: what answers.
         parameters: the names that the query may hold.
         takes_token: whether the token of an attempt does instead of a key.
         shows_secret: whether the answer holds what must not be kept.
@@ -31,7 +31,7 @@ class Route(Generic[Handle]):
     method: str
     template: str
     scope: str | None
-    handle: Handle | None = None
+    handle: Handle
     parameters: frozenset[str] = frozenset()
     takes_token: bool = False
     shows_secret: bool = False
@@ -78,11 +78,3 @@ def find_route(routes: Iterable[Route[Handle]], request: Request) -> tuple[Route
             return route, values
     allowed = ", ".join(sorted({route.method for route, _ in on_path}))
     raise Refusal("method_not_allowed", f"allowed here: {allowed}", headers={"Allow": allowed})
-
-
-def not_built() -> tuple[Route[Handle], ...]:
-    """The routes that are documented and not built yet."""
-    return tuple(Route(method, template, scope) for method, template, scope in _NOT_BUILT)
-
-
-_NOT_BUILT = (("GET", "/console", None),)

@@ -18,6 +18,13 @@ def health(_: Request) -> Answer:
     return Answer(200, json.dumps({"status": "ok", "version": __version__, "zone_data": zone_data_version()}))
 
 
+def open_console(request: Request) -> Answer:
+    """GET /console: the page for people."""
+    from carillon.entrypoint.console import show_console
+
+    return show_console(request)
+
+
 def describing(routes: Callable[[], Iterable[Route[Any]]]) -> Callable[[Request], Answer]:
     """GET /v1/openapi.json: the description of these routes, made when it is first asked for, and kept."""
     made: dict[str, str] = {}

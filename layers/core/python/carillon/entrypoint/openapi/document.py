@@ -43,13 +43,13 @@ def description_of(routes: Iterable[Route[Any]], base: str = "") -> Json:
     """The description of the interface, its texts with links into `docs/api.md`.
 
     Args:
-        routes: the routing table. What is not built yet is left out.
+        routes: the routing table.
         base: the path of the stage in front of the interface's own paths; empty for the default stage.
 
     Raises:
         KeyError: nothing is told of a route, or of a parameter.
     """
-    built = [route for route in routes if route.handle is not None]
+    built = list(routes)
     schemas = _schemas(OPERATIONS[route_name(route)] for route in built)
     responses: dict[str, Json] = {}
     paths: dict[str, Json] = {}

@@ -26,6 +26,12 @@ OPERATIONS: Mapping[str, Operation] = {
         "Describe the interface",
         {200: Answered("this interface as an OpenAPI 3.1 document", dict[str, Any])},
     ),
+    "GET /console": Operation(
+        "open_console",
+        "service",
+        "Open the console",
+        {200: Answered("the [page for people](#the-console)", str, _OF_A_PAGE, "text/html")},
+    ),
     "GET /v1/problems/{code}": Operation(
         "explain_problem",
         "service",
