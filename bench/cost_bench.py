@@ -364,7 +364,7 @@ def main() -> int:
     print(f"units by the run, {JOBS} jobs a dispatch, batches of {BATCH}:")
     fine = [
         shown("run of a recurring job", steady, {"wru": 6.1, "rru": 1.6, "sqs": 0.35}),
-        shown("one-off, created and run", once, {"wru": 11.0}),
+        shown("one-off, event and count apart", once, {"wru": 11.0}),
         shown("with key, audit and count", full, {"wru": 17.0 + FREEING_SHARE}),
         shown("a retry, beyond one", {name: again[name] - once[name] for name in once}, {}),
         shown("a missed occurrence, skipped", missed, {}),

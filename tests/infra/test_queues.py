@@ -47,7 +47,7 @@ def test_no_mapping_is_left_out_of_that_rule(template: Template) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_DEAD_LETTERS)
-def test_each_work_queue_has_a_dead_letter_queue_of_its_own(template: Template, name: str) -> None:
+def test_b125_each_work_queue_has_a_dead_letter_queue_of_its_own(template: Template, name: str) -> None:
     """What SQS gives up goes to that queue's own dead letters, after so many receives that none decides anything."""
     redrive = template.queue(name)["RedrivePolicy"]
     assert template.place(redrive["deadLetterTargetArn"]) == f"Queues/{name}DeadLetters"

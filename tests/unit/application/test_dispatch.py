@@ -89,7 +89,7 @@ def test_an_older_owner_cannot_claim() -> None:
     assert (counts.claimed, counts.refused, bodies(world)) == (0, 1, [])
 
 
-def test_a_crash_after_the_claim_is_repaired_by_the_next_owner() -> None:
+def test_b115_a_crash_after_the_claim_is_repaired_by_the_next_owner() -> None:
     """B115: the claim of a dead dispatcher runs out, and its occurrence is sent once."""
     world = World(fault=Fault("queues.send", 1, after=False))
     job_id = world.create(OneOff(START_MS + 1_000))
@@ -216,7 +216,7 @@ def test_two_versions_of_the_dispatcher_side_by_side() -> None:
     assert len(world.history(job_id)) == 1
 
 
-def test_an_outage_leaves_no_hole() -> None:
+def test_b131_an_outage_leaves_no_hole() -> None:
     """B131: after seven minutes without a dispatcher everything due meanwhile is found."""
     world = World()
     rules = PlanningRules(misfire=MisfirePolicy.FIRE_ALL)

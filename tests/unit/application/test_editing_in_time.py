@@ -177,7 +177,7 @@ def test_a_waiting_run_waits_through_the_pause() -> None:
     assert (run.state, run.attempt) == (RunState.SUCCEEDED, 2)
 
 
-def test_saving_an_unchanged_job_while_it_fires_disturbs_nothing() -> None:
+def test_b104_b122_saving_an_unchanged_job_while_it_fires_disturbs_nothing() -> None:
     """B104, B122: twenty re-saves in ten seconds leave one planned next fire and one run a time."""
     world = World()
     job_id = world.create(Every(5_000, START_MS + 5_000, end_ms=START_MS + 20_000))

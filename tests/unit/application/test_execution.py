@@ -331,7 +331,7 @@ def test_b176_a_call_that_cannot_end_in_time_is_not_begun() -> None:
     assert len(world.caller.calls) == 1
 
 
-def test_overlapping_runs_are_not_overlapping_attempts() -> None:
+def test_b113_overlapping_runs_are_not_overlapping_attempts() -> None:
     """B113: a call that outlasts the interval lets the next occurrence start, as a run of its own."""
     world = World()
 
