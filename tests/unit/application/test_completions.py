@@ -414,6 +414,24 @@ def test_a_target_may_complete_before_it_has_answered(completed: Completed, answ
     assert one.world.meter.counts["finishes_refused"] == 0
 
 
+def test_a_sign_of_life_before_the_202_is_recorded_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker freezes for six minutes behind the answer; the target has given signs of life all the while."""
+    story = Story()
+    save = story.world.runs.save
+
+    def frozen_save(run: Run, **options: Any) -> Any:
+        if run.state is RunState.AWAITING_COMPLETION and story.now_ms < START_MS + 5 * MINUTE_MS:
+            for _ in range(2):
+                story.world.clock.advance(3 * MINUTE_MS)
+                assert story.beat().state is RunState.RUNNING
+        return save(run, **options)
+
+    monkeypatch.setattr(type(story.world.runs), "save", lambda _, run, **options: frozen_save(run, **options))
+    story.world.run_until(START_MS + 6 * MINUTE_MS)
+    assert story.run.state is RunState.AWAITING_COMPLETION
+    assert story.run.next_fire_time == START_MS + 11 * MINUTE_MS
+
+
 def test_a_worker_that_dies_after_the_202_loses_the_attempt() -> None:
     """Nobody knows that it was accepted; the next attempt answers for the run, and the first token is stale."""
     story = Story(dies, status(202), retry=RetryPolicy(max_attempts=3, base_ms=1_000, jitter=Jitter.NONE))

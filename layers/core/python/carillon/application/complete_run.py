@@ -18,7 +18,7 @@ from carillon.domain.admission import RUN_CANCELLED, End
 from carillon.domain.audit import Action, Actor, AuditEvent, told
 from carillon.domain.completions import FAILED_BY_TARGET, Completed, Report, Standing, attempt_of, standing
 from carillon.domain.identity import BadIdentityError, RunKey
-from carillon.domain.run import Attempt, Run, RunState, finished_attempt, kept_alive
+from carillon.domain.run import Attempt, Run, RunState, finished_attempt, heard_early, kept_alive
 from carillon.ports.edges import Ids
 from carillon.ports.errors import UnavailableError
 from carillon.ports.runs import Refused, RunStore, Saved
@@ -134,7 +134,8 @@ class KeepAlive:
     def __call__(self, reporter: Reporter, run_id: str) -> Run:
         """Put the deadline of the next sign of life off; returns the run as it is then.
 
-        Before the 202 is recorded, and where no signs of life are asked for, there is nothing to put off.
+        Where no signs of life are asked for there is nothing to put off. Before the 202 is recorded neither; but then
+        the record is marked, so that the worker reckons the deadline from when it comes to write it, however late.
 
         Raises:
             WrongTokenError: the token belongs to no attempt of such a run.
@@ -147,9 +148,13 @@ class KeepAlive:
         for _ in range(MOST_RACES):
             run, attempt = _seen(self.records, reporter, run_id)
             _check_open(run, attempt)
-            if run.state is not RunState.AWAITING_COMPLETION or run.heartbeat_ms is None:
+            if run.state is RunState.RUNNING:
+                alive = heard_early(run)
+            elif run.heartbeat_ms is None:
                 return run
-            written = self.records.save(kept_alive(run, now_ms=self.records.clock.now_ms()))
+            else:
+                alive = kept_alive(run, now_ms=self.records.clock.now_ms())
+            written = self.records.save(alive)
             if isinstance(written, Saved):
                 return written.run
         raise UnavailableError("the run keeps changing")

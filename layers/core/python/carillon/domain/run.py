@@ -239,6 +239,11 @@ def accepted(run: Run, *, now_ms: int, attempts: tuple[Attempt, ...], until_ms: 
     )
 
 
+def heard_early(run: Run) -> Run:
+    """The target of a running attempt is alive, and its 202 is not recorded yet: whoever is about to reckons anew."""
+    return _moved(run, RunState.RUNNING)
+
+
 def kept_alive(run: Run, *, now_ms: int) -> Run:
     """The target of an awaited attempt is alive. The wait number rises: a deadline that was sent is void.
 
