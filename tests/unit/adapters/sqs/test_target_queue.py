@@ -1,15 +1,19 @@
 """Sends to the queues of tenants: what goes over the wire, and what each of SQS's answers means."""
 
+import socket
 from dataclasses import replace
+from threading import Thread
 
 import pytest
 from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
+from carillon.adapters.aws import new_client
 from carillon.adapters.memory.edges import MemoryClock
 from carillon.adapters.sqs.target_queue import ANSWER_SECONDS, MOST_ATTEMPTS, SqsSender
 from carillon.domain.job import LONGEST_SEND_MS
 from carillon.domain.outcomes import Failure, SendRequest
 from carillon.domain.target_policy import of_stage
+from contract.backends import a_session
 from contract.samples import NOW_MS
 from contract.wire import Answer, Wire, error
 
@@ -112,3 +116,42 @@ def test_each_region_has_a_client_that_is_made_once() -> None:
 def test_a_client_gives_up_within_the_time_of_a_send() -> None:
     """All attempts with their connecting, and a second of pause between: a call that is begun ends in time."""
     assert MOST_ATTEMPTS * (ANSWER_SECONDS + 1.0) + 1.0 < LONGEST_SEND_MS / 1000
+
+
+class Silent:
+    """A queue's endpoint that takes each request and closes the connection without an answer."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}"
+        self._thread = Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            with connection:
+                if b"SendMessage" in connection.recv(65_536):
+                    self.taken += 1
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        self._thread.join(10)
+
+
+def test_a_send_whose_answer_is_lost_is_made_once() -> None:
+    """It may have arrived: another one would be a second message of the same attempt, whatever the job allows."""
+    endpoint = Silent()
+    limits = {"most_attempts": MOST_ATTEMPTS, "answer_seconds": ANSWER_SECONDS}
+    client = new_client(a_session(), "sqs", endpoint_url=endpoint.url, **limits)
+    try:
+        outcome = SqsSender(MemoryClock(NOW_MS), POLICY, lambda _region: client).send(REQUEST)
+    finally:
+        endpoint.close()
+    assert (outcome.failure, endpoint.taken) == (Failure.QUEUE_UNAVAILABLE, 1)

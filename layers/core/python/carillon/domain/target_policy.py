@@ -128,9 +128,9 @@ def may_be_opened(network_text: str) -> bool:
 _NEVER_OPEN: tuple[IPv4Network | IPv6Network, ...] = tuple(
     ip_network(text)
     for text in (
-        *("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3"),
+        *("0.0.0.0/8", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "224.0.0.0/3"),
         *("::/8", "fd00:ec2::/32", "fe80::/10", "ff00::/8"),  # ::/8 and the next two wrap IPv4 addresses
         "64:ff9b::/32",
-        "2002::/16",
+        *("2001::/32", "2002::/16"),
     )
 )

@@ -14,9 +14,12 @@ from carillon.domain.targets import TargetPolicy, TargetRefused, check_queue_url
 from carillon.ports.edges import Clock
 from carillon.ports.errors import UnavailableError
 
-MOST_ATTEMPTS: Final = 2
+MOST_ATTEMPTS: Final = 1
+"""Of a client for these sends. One whose answer was lost may have arrived: whether to send again, as another attempt,
+is for the job's own rules to say."""
+
 ANSWER_SECONDS: Final = 5.0
-"""Of a client for these sends: twice this, the connecting and the pause between is less than a send may take."""
+"""This and the connecting is less than a send may take."""
 
 _SENT: Final = 200
 _MISSING: Final = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"})
