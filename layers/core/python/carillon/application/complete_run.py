@@ -8,20 +8,18 @@ learns what stands. A report that is repeated is answered as the first time, als
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, cast
 
 from carillon.application.cancel_run import RunEndedError
 from carillon.application.read_runs import GetRun, RunNotFoundError
 from carillon.application.run_records import MOST_RACES, RunRecords
 from carillon.domain.admission import RUN_CANCELLED, End
-from carillon.domain.audit import Action, Actor, AuditEvent, told
+from carillon.domain.audit import Action, Actor, told
 from carillon.domain.completions import FAILED_BY_TARGET, Completed, Report, Standing, attempt_of, standing
 from carillon.domain.identity import BadIdentityError, RunKey
 from carillon.domain.run import Attempt, Run, RunState, finished_attempt, heard_early, kept_alive
 from carillon.ports.edges import Ids
 from carillon.ports.errors import UnavailableError
-from carillon.ports.runs import Refused, RunStore, Saved
+from carillon.ports.runs import Refused, Saved
 
 
 class WrongTokenError(Exception):
@@ -91,7 +89,7 @@ class CompleteRun:
             return self.records
         changes, now_ms = [("/completion", None, str(completed.report))], self.records.clock.now_ms()
         event = told(Action.RUN_COMPLETED, run.key.run_id, now_ms, run.tenant, actor, changes, of=run.rev)
-        return replace(self.records, runs=cast("RunStore", _TellingRuns(self.records.runs, event)))
+        return replace(self.records, event=event)
 
     def _write(self, records: RunRecords, run: Run, completed: Completed) -> Saved | Refused:
         now_ms, failed = records.clock.now_ms(), completed.report is not Report.SUCCEEDED
@@ -112,17 +110,6 @@ class CompleteRun:
             return records.end(run, None, End(RunState.DEAD_LETTERED, "job_missing"), attempts=attempts)
         permanent = FAILED_BY_TARGET if completed.report is Report.FAILED_FOR_GOOD else None
         return records.fail(run, definition, attempts, unit=self.ids.unit(), permanent=permanent)
-
-
-class _TellingRuns:
-    """The store of runs, each write of which tells of one event; there is but one that holds."""
-
-    def __init__(self, runs: RunStore, event: AuditEvent) -> None:
-        self._runs, self._event = runs, event
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._runs, name)
-        return partial(method, event=self._event) if name in ("save", "end_with_notice") else method
 
 
 @dataclass(frozen=True, slots=True)

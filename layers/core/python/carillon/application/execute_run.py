@@ -342,14 +342,14 @@ def _attempt(run: Run, outcome: Outcome, error: str | None, now_ms: int) -> Atte
 
 def _prove(verifications: Verifications | None, run: Run, outcome: Outcome, now_ms: int) -> str | None:
     """Judge the answer of a destination to its challenge, which is rare too."""
-    from carillon.application.verified_destinations import prove  # noqa: PLC0415 - see below
+    from carillon.application.verified_destinations import prove  # noqa: PLC0415 - rare, not for a cold start
 
     return prove(verifications, run, outcome, now_ms)
 
 
 def _pause_gone(records: RunRecords, run: Run, called: Target) -> None:
     """Pause the job of a target that is gone. It is rare, and only then a worker has to know of edits and calendars."""
-    from carillon.application.pause_gone import pause_gone  # noqa: PLC0415 - see above
+    from carillon.application.pause_gone import pause_gone  # noqa: PLC0415 - rare, not for a cold start
 
     pause_gone(records, run, called)
 
@@ -358,7 +358,7 @@ def _tell(
     execution: ExecuteRun, run: Run, definition: Definition | None, delivery: Delivery, stop_by_ms: int
 ) -> bool | Run:
     """Tell a target of a cancel. That is rare as well."""
-    from carillon.application.tell_cancelled import tell_cancelled  # noqa: PLC0415 - see above
+    from carillon.application.tell_cancelled import tell_cancelled  # noqa: PLC0415 - rare, not for a cold start
 
     return tell_cancelled(execution, run, definition, delivery, stop_by_ms)
 

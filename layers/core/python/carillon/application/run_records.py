@@ -4,6 +4,7 @@ import logging
 from dataclasses import dataclass, replace
 
 from carillon.domain.admission import RUN_CANCELLED, Drop, End, PutBack, lost_for_good, resolve
+from carillon.domain.audit import AuditEvent
 from carillon.domain.completions import timeout_of
 from carillon.domain.failing import FailingRules
 from carillon.domain.job import Definition, JobState, Lane, Priority, Target
@@ -34,7 +35,8 @@ class RunRecords:
     """The records of runs, with what their ends need.
 
     `failing`: when a job is paused for its failures; None: never. `named`: whom tenants have told of failed runs of all
-    jobs; None: nobody.
+    jobs; None: nobody. `event`: what each of the writes is told of by, where somebody's act is written; of a run's own
+    course nothing else is told.
     """
 
     jobs: JobStore
@@ -44,6 +46,7 @@ class RunRecords:
     retention_ms: int
     failing: FailingRules | None = None
     named: FailureTargets | None = None
+    event: AuditEvent | None = None
 
     def blank(self, message: WorkMessage, definition: Definition | None, now_ms: int) -> Run:
         """The record that a first message would begin: not written yet, so its `rev` is 0."""
@@ -63,7 +66,7 @@ class RunRecords:
 
     def save(self, run: Run) -> Saved | Refused:
         """Write a record that was moved on from its last stored rev (a blank one: from none)."""
-        return self.runs.save(run, seen=run.rev - 1 or None)
+        return self.runs.save(run, seen=run.rev - 1 or None, event=self.event)
 
     def end(
         self,
@@ -108,12 +111,12 @@ class RunRecords:
         """How many runs of the job have failed in a row with this one, where that is counted."""
         if self.failing is None or definition is None or dead.key.is_aside:
             return None
-        from carillon.application.pause_failing import failed_in_a_row  # noqa: PLC0415 - rare: see `_notice`
+        from carillon.application.pause_failing import failed_in_a_row  # noqa: PLC0415 - rare, not for a cold start
 
         return failed_in_a_row(self, dead, definition)
 
     def _pause_failing(self, dead: Run) -> None:
-        from carillon.application.pause_failing import pause_failing  # noqa: PLC0415 - rare: see `_notice`
+        from carillon.application.pause_failing import pause_failing  # noqa: PLC0415 - rare, not for a cold start
 
         pause_failing(self, dead)
 
@@ -121,7 +124,7 @@ class RunRecords:
         """The notice of a dead letter: none if nobody is to be told, or if it is a notice itself."""
         if dead.key.is_aside or not self._tells_somebody(dead, definition):
             return None
-        from carillon.domain.notices import notice_of  # noqa: PLC0415 - rare, and not to be paid for at a cold start
+        from carillon.domain.notices import notice_of  # noqa: PLC0415 - rare, not for a cold start
 
         return notice_of(dead, definition.spec if definition else None, self.clock.now_ms())
 
@@ -139,7 +142,7 @@ class RunRecords:
 
     def _save_with(self, dead: Run, notice: Run) -> Saved | Refused:
         told = replace(dead, notice=notice.key.name)
-        return self.runs.end_with_notice(told, notice, seen=dead.rev - 1 or None)
+        return self.runs.end_with_notice(told, notice, seen=dead.rev - 1 or None, event=self.event)
 
     def read(self, message: WorkMessage) -> tuple[Definition | None, Run | None]:
         """The job of a message, and the record of its run if it has one already; the job as that run has it."""
@@ -148,10 +151,10 @@ class RunRecords:
         if run is None or not message.key.is_aside:
             return definition, run
         if message.key.is_challenge:
-            from carillon.domain.challenges import as_challenge  # noqa: PLC0415 - same
+            from carillon.domain.challenges import as_challenge  # noqa: PLC0415 - rare, not for a cold start
 
             return as_challenge(run), run
-        from carillon.domain.notices import as_notice  # noqa: PLC0415 - same
+        from carillon.domain.notices import as_notice  # noqa: PLC0415 - rare, not for a cold start
 
         has_own = definition is not None and definition.spec.on_failure is not None
         return as_notice(definition, run, None if has_own else self._named_by(run.tenant)), run
