@@ -20,15 +20,12 @@ from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from random import Random
 from tempfile import TemporaryDirectory
 from time import time_ns
 from typing import Any, Self
-from unittest.mock import patch
 from urllib.parse import urlencode
 
-from bench.cost_bench import AWS, Bill, as_record, require
-from carillon import bootstrap
+from bench.cost_bench import AWS, Bill, as_record, composed, require
 from carillon.adapters.dynamodb.api_keys import DynamoApiKeys
 from carillon.adapters.dynamodb.control import DynamoShardLedger
 from carillon.adapters.dynamodb.database import Database
@@ -45,7 +42,7 @@ from carillon.domain.identity import shard_of
 from carillon.domain.job import Definition
 from tests.contract.backends import Endpoint, a_session, local_aws
 from tests.support.api import event_of
-from tests.support.deployed import QUEUES, Context, environment_of
+from tests.support.deployed import QUEUES, Context
 
 JOBS, BY_API, PAGE, SHARDS, GETS = 50_000, 100, 100, 2, 20
 ITEMS_AT_ONCE = 24
@@ -65,15 +62,6 @@ MOST_GROWTH_MIB = 24.0
 Json = Any
 
 
-class CountingBill(Bill):
-    """A bill that counts requests to DynamoDB as well."""
-
-    def _add_units(self, parsed: dict[str, Any], model: Any, **more: object) -> None:
-        super()._add_units(parsed, model, **more)
-        with self.lock:
-            self.used["requests"] += 1
-
-
 @dataclass(frozen=True)
 class Figures:
     """What calls took: how many of them there were, and what they used in all."""
@@ -90,7 +78,7 @@ class Crowd:
     """A tenant with many jobs, on new tables, and the functions that serve it."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self.clock, self.bill, self._draw = MemoryClock(time_ns() // 1_000_000), CountingBill(), Random(50_000)  # noqa: S311 - ids
+        self.clock, self.bill = MemoryClock(time_ns() // 1_000_000), Bill()
         self._sqs = endpoint.client("sqs")
         urls = {name: self._sqs.create_queue(QueueName=f"{name}-crowd")["QueueUrl"] for name in QUEUES}
         self._operations_url, self._database = urls["operations"], endpoint.database()
@@ -107,21 +95,8 @@ class Crowd:
         DynamoShardLedger(self._database).raise_to(SHARDS)
         names = {"jobs": self._database.jobs, "control": self._database.control, "urls": urls, "key_id": key_id}
         self._api, self._operations = (
-            self._composed(function, environment_of(function, **names)) for function in ("api", "operations")
+            composed(function, names, self.bill, self.clock) for function in ("api", "operations")
         )
-
-    def _composed(self, function: str, environment: Mapping[str, str]) -> Any:
-        real = bootstrap.new_client
-
-        def watched(session: Any, service: str, **options: Any) -> Any:
-            return self.bill.watch(real(session, service, **options), service)
-
-        with (
-            patch.dict(os.environ, environment),
-            patch.object(bootstrap, "new_client", watched),
-            patch.object(bootstrap, "SystemClock", lambda: self.clock),
-        ):
-            return getattr(bootstrap, function)()
 
     def ask(self, method: str, path: str, body: Json = None, **query: str) -> Json:
         """A request that must succeed; its document."""

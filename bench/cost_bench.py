@@ -69,7 +69,7 @@ Scenario = Callable[["System", Receiver], dict[str, float]]
 
 @dataclass
 class Bill:
-    """What the functions' calls have used since it was last taken: units written and read, requests to queues."""
+    """What the functions' calls have used since it was last taken: requests to DynamoDB, units, requests to queues."""
 
     used: Counter[str] = field(default_factory=Counter)
     lock: Lock = field(default_factory=Lock)
@@ -103,6 +103,7 @@ class Bill:
         answered = zip(self.request.statements, parsed.get("Responses", ()), strict=False)
         units += sum(index_units(each["Statement"]) for each, answer in answered if "Error" not in answer)
         with self.lock:
+            self.used["requests"] += 1
             self.used["rru" if model.name in READS else "wru"] += units
             self.used["control_wru"] += 0 if model.name in READS else control
 
@@ -116,6 +117,21 @@ def index_units(statement: str) -> int:
     if f'REMOVE "{keys.SHARD}"' in statement:
         return 1
     return 2 if f'SET "{keys.NEXT_FIRE_TIME}"' in statement else 0
+
+
+def composed(function: str, settings: Mapping[str, Any], bill: Bill, clock: MemoryClock) -> Any:
+    """A function as it is deployed, with a watched client for each service, under a clock of our own."""
+    real = bootstrap.new_client
+
+    def watched(session: Any, service: str, **options: Any) -> Any:
+        return bill.watch(real(session, service, **options), service)
+
+    with (
+        patch.dict(os.environ, environment_of(function, **settings)),
+        patch.object(bootstrap, "new_client", watched),
+        patch.object(bootstrap, "SystemClock", lambda: clock),
+    ):
+        return getattr(bootstrap, function)()
 
 
 class System:
@@ -139,25 +155,11 @@ class System:
         DynamoShardLedger(database).raise_to(SHARDS)  # as in any stage that has been used before
         names = {"jobs": database.jobs, "control": database.control, "urls": urls, "key_id": key_id}
         self._api, self._dispatcher, self._worker, self._retention = (
-            self._composed(function, environment_of(function, **names, side_by_side=BATCH, breaker_failures=1000))
+            composed(function, names | {"side_by_side": BATCH, "breaker_failures": 1000}, self.bill, self.clock)
             for function in ("api", "dispatcher", "worker", "retention")
         )
         self._streams, self._stream = endpoint.client("dynamodbstreams"), stream_of(database)
         self.bill.take()
-
-    def _composed(self, function: str, environment: Mapping[str, str]) -> Any:
-        """A function with a watched client for each service, under our clock."""
-        real = bootstrap.new_client
-
-        def watched(session: Any, service: str, **options: Any) -> Any:
-            return self.bill.watch(real(session, service, **options), service)
-
-        with (
-            patch.dict(os.environ, environment),
-            patch.object(bootstrap, "new_client", watched),
-            patch.object(bootstrap, "SystemClock", lambda: self.clock),
-        ):
-            return getattr(bootstrap, function)()
 
     def create(
         self, url: str, schedule: Mapping[str, Any], count: int = JOBS, *, keyed: bool = False, **fields: Any

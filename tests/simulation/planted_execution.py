@@ -5,45 +5,27 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from carillon.adapters.memory.runs import MemoryRunStore
 from carillon.application import bury_message, cancel_run, execute_run, redrive, run_records
 from carillon.application.execute_run import ExecuteRun
 from carillon.domain import admission
 from carillon.domain.admission import Drop, PutBack
 from carillon.domain.job import JobSpec
 from carillon.domain.run import Run, RunState
-from carillon.ports.runs import Saved
 
-from .planting import original, plant
+from .planting import original, plant, saved_blindly
 
 
 @plant
 def starts_need_no_condition() -> Iterator[None]:
     """A worker starts a run whatever its record says by now."""
-
-    def save(self: Any, run: Run, *, seen: int | None, event: Any = None) -> Any:
-        if run.state is RunState.RUNNING:
-            self._state.put_run(run)
-            return Saved(run)
-        return saved(self, run, seen=seen, event=event)
-
-    saved = original(MemoryRunStore, "save")
-    with patch.object(MemoryRunStore, "save", save):
+    with saved_blindly(lambda run: run.state is RunState.RUNNING):
         yield
 
 
 @plant
 def finishes_need_no_condition() -> Iterator[None]:
     """A worker that wakes up late writes its outcome over a newer attempt."""
-
-    def save(self: Any, run: Run, *, seen: int | None, event: Any = None) -> Any:
-        if run.attempt and run.state is not RunState.RUNNING:
-            self._state.put_run(run)
-            return Saved(run)
-        return saved(self, run, seen=seen, event=event)
-
-    saved = original(MemoryRunStore, "save")
-    with patch.object(MemoryRunStore, "save", save):
+    with saved_blindly(lambda run: run.attempt > 0 and run.state is not RunState.RUNNING):
         yield
 
 

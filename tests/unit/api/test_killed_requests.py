@@ -133,18 +133,18 @@ def made(name: str, life: Life) -> tuple[ApiUnderTest, Reply | None]:
     return api, reply
 
 
-def deaths() -> Iterator[Any]:
-    """Each request with each call at which it can die."""
-    for name in REQUESTS:
+def deaths(names: Iterable[str], live: Callable[[str, Life], object]) -> Iterator[Any]:
+    """Each of these with each call at which it can die: `live` lets a process of some life do it."""
+    for name in names:
         life = Life()
-        made(name, life)
+        live(name, life)
         for number, call in enumerate(life.calls):
             for behind in (False, True):
                 where = f"{'behind' if behind else 'before'}-{number}-{call}"
                 yield pytest.param(name, number, behind, id=f"{name}-{where}")
 
 
-DEATHS = list(deaths())
+DEATHS = list(deaths(REQUESTS, made))
 
 
 def test_every_request_makes_calls() -> None:
@@ -191,18 +191,7 @@ def operated(action: str, life: Life) -> ApiUnderTest:
     return api
 
 
-def deaths_of_operations() -> Iterator[Any]:
-    """Each action with each call at which its worker can die."""
-    for action in ("pause", "cancel", "trigger"):
-        life = Life()
-        operated(action, life)
-        for number, call in enumerate(life.calls):
-            for behind in (False, True):
-                where = f"{'behind' if behind else 'before'}-{number}-{call}"
-                yield pytest.param(action, number, behind, id=f"{action}-{where}")
-
-
-@pytest.mark.parametrize(("action", "number", "behind"), list(deaths_of_operations()))
+@pytest.mark.parametrize(("action", "number", "behind"), list(deaths(("pause", "cancel", "trigger"), operated)))
 def test_an_operation_whose_worker_died(action: str, number: int, *, behind: bool) -> None:
     """Its message comes again: each job is acted on once, and each event told once."""
     expected = left(operated(action, Life()))
