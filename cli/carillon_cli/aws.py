@@ -13,6 +13,8 @@ import click
 from carillon_cli.config import read_ready_file
 from carillon_cli.output import NOT_REACHABLE
 
+# ruff: noqa: PLC0415 - botocore takes longer to import than most commands take: only who talks to AWS loads it
+
 DEFAULT_STAGE = "local"
 LOCAL_REGION = "us-east-1"
 _LOOPBACK = ("localhost", "127.0.0.1")
@@ -41,7 +43,7 @@ class Place:
 
     def session(self) -> Any:
         """A botocore session for the place. A local AWS takes any credentials, so it gets some if there are none."""
-        from botocore.session import get_session  # noqa: PLC0415 - takes longer to import than most commands take
+        from botocore.session import get_session
 
         session = get_session()
         endpoint_url = self.endpoint_url or os.environ.get("AWS_ENDPOINT_URL")
@@ -54,7 +56,7 @@ class Place:
 
     def client(self, service: str, **settings: Any) -> Any:
         """A client of one of the place's services."""
-        from botocore.config import Config  # noqa: PLC0415 - as above
+        from botocore.config import Config
 
         return self.session().create_client(
             service, endpoint_url=self.endpoint_url, config=Config(connect_timeout=5, **settings)
@@ -87,7 +89,7 @@ def output(outputs: Mapping[str, str], key: str) -> str:
 @contextmanager
 def as_one_line() -> Iterator[None]:
     """Turn what AWS and its client say into a failure of one line with the right exit code."""
-    from botocore import exceptions  # noqa: PLC0415 - as above
+    from botocore import exceptions
 
     try:
         yield

@@ -11,6 +11,8 @@ import click
 
 from carillon.client import ApiProblem, BadAnswerError, BadIdError, ClientError, UnreachableError
 
+# ruff: noqa: PLC0415 - rich takes longer to import than most commands take: only who prints a table loads it
+
 REFUSED = 1
 NOT_REACHABLE = 3
 _KEY = re.compile(r"crl_(live|test)_\w+")
@@ -25,9 +27,9 @@ def print_json(value: Any) -> None:
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write a table for people to stdout. In a pipe nothing is cut or wrapped."""
-    from rich.console import Console  # noqa: PLC0415 - takes longer to import than most commands take
-    from rich.table import Table  # noqa: PLC0415 - same
-    from rich.text import Text  # noqa: PLC0415 - same
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     console = Console()
     if not console.is_terminal:

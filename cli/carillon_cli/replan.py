@@ -14,6 +14,8 @@ from carillon_cli.aws import AwsUnreachableError, Place, as_one_line, output, ou
 from carillon_cli.config import json_option
 from carillon_cli.output import REFUSED, note, print_json, print_table
 
+# ruff: noqa: PLC0415 - botocore takes longer to import than most commands take: only who talks to AWS loads it
+
 _COLUMNS = ("JOB", "TENANT", "SCHEDULE", "WAS", "IS")
 _RETENTION_MS = 30 * DAY_MS
 """Of ended jobs: no job ends by being planned anew, so it does not matter which."""
@@ -79,13 +81,13 @@ def _rest(counts: ReplanCounts) -> dict[str, int]:
 
 def _walk_of(place: Place, outputs: Mapping[str, str]) -> Replan:
     """The walk over the tables of a stack."""
-    from carillon.adapters.aws import new_client  # noqa: PLC0415 - botocore is slow to import
-    from carillon.adapters.dynamodb.control import DynamoShardLedger  # noqa: PLC0415 - same
-    from carillon.adapters.dynamodb.database import Database  # noqa: PLC0415 - same
-    from carillon.adapters.dynamodb.due import DynamoDueIndex  # noqa: PLC0415 - same
-    from carillon.adapters.dynamodb.jobs import DynamoJobStore  # noqa: PLC0415 - same
-    from carillon.adapters.dynamodb.runs import DynamoRunStore  # noqa: PLC0415 - same
-    from carillon.adapters.system import SystemClock  # noqa: PLC0415 - same
+    from carillon.adapters.aws import new_client
+    from carillon.adapters.dynamodb.control import DynamoShardLedger
+    from carillon.adapters.dynamodb.database import Database
+    from carillon.adapters.dynamodb.due import DynamoDueIndex
+    from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.adapters.dynamodb.runs import DynamoRunStore
+    from carillon.adapters.system import SystemClock
 
     tables = output(outputs, "JobsTable"), output(outputs, "ControlTable")
     with as_one_line():

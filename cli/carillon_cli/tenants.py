@@ -23,6 +23,8 @@ from carillon_cli.config import json_option
 from carillon_cli.output import note, print_fields, print_json, print_table
 from carillon_cli.tenant_limits import changes_from, limit_fields, limit_options, no_limit_options
 
+# ruff: noqa: PLC0415 - botocore takes longer to import than most commands take: only who talks to AWS loads it
+
 SETTLING_SECONDS = 10
 """After so long what has ended before is freed."""
 
@@ -60,7 +62,7 @@ def create_tenant(
     """
     stores = _stores(Place("", region, endpoint_url), outputs)
     with _as_one_line():
-        from carillon.adapters.system import SystemClock, SystemIds  # noqa: PLC0415 - with the other adapters
+        from carillon.adapters.system import SystemClock, SystemIds
 
         create = CreateTenant(stores.tenants, stores.keys, stores.secrets, stores.limits, SystemIds())
         new = create(name, mode, SystemClock().now_ms(), limits, stores.operator)
@@ -125,7 +127,7 @@ def limits(place: Place, name: str, *, as_json: bool, **options: Any) -> None:
     stores = _stores(place, outputs_of(place))
     limiting = LimitTenant(stores.tenants, stores.limits)
     with _as_one_line():
-        from carillon.adapters.system import SystemClock  # noqa: PLC0415 - with the other adapters
+        from carillon.adapters.system import SystemClock
 
         changed = limiting(name, changes, SystemClock().now_ms(), stores.operator)
         shown = {"tenant": name, **limit_fields(changed)}
@@ -170,14 +172,14 @@ def _shown(value: object) -> str:
 
 def _stores(place: Place, outputs: Mapping[str, str]) -> _Stores:
     """Where a stack keeps its tenants, their keys, secrets and limits."""
-    from carillon.adapters.aws import new_client  # noqa: PLC0415 - botocore is slow to import
-    from carillon.adapters.dynamodb.api_keys import DynamoApiKeys  # noqa: PLC0415 - same
-    from carillon.adapters.dynamodb.database import Database  # noqa: PLC0415 - same
-    from carillon.adapters.dynamodb.job_counts import DynamoJobCounts  # noqa: PLC0415 - same
-    from carillon.adapters.dynamodb.jobs import DynamoJobStore  # noqa: PLC0415 - same
-    from carillon.adapters.dynamodb.limits import DynamoTenantLimits  # noqa: PLC0415 - same
-    from carillon.adapters.dynamodb.tenants import DynamoTenants  # noqa: PLC0415 - same
-    from carillon.adapters.kms import KmsSigningSecrets  # noqa: PLC0415 - same
+    from carillon.adapters.aws import new_client
+    from carillon.adapters.dynamodb.api_keys import DynamoApiKeys
+    from carillon.adapters.dynamodb.database import Database
+    from carillon.adapters.dynamodb.job_counts import DynamoJobCounts
+    from carillon.adapters.dynamodb.jobs import DynamoJobStore
+    from carillon.adapters.dynamodb.limits import DynamoTenantLimits
+    from carillon.adapters.dynamodb.tenants import DynamoTenants
+    from carillon.adapters.kms import KmsSigningSecrets
 
     jobs, control, key_id = (output(outputs, key) for key in ("JobsTable", "ControlTable", "SecretsKeyId"))
     with as_one_line():

@@ -46,7 +46,7 @@ class NodeReceiver:
     def tell(self, *secrets: str) -> None:
         """Let it check by these secrets from now on."""
         request = Request(f"{self.url}/secrets", json.dumps(secrets).encode(), method="PUT")  # noqa: S310 - loopback
-        with urlopen(request, timeout=10):  # noqa: S310 - same
+        with urlopen(request, timeout=10):  # noqa: S310 - loopback
             self.seen.clear()
 
     def close(self) -> None:

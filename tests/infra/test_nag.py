@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from tests.infra.template import Template
 
+# ruff: noqa: PLC0415 - the CDK starts node when it is imported, for which only these tests should wait
+
 
 def test_nothing_is_left_unanswered(template: Template) -> None:
     """No finding of AWS's solutions checks is without a reason beside its resource."""
@@ -19,10 +21,10 @@ def test_nothing_is_left_unanswered(template: Template) -> None:
 
 def test_a_finding_would_be_seen(tmp_path: Path) -> None:
     """The check is really on: a queue without dead letters, open to plain HTTP, stops the synthesis."""
-    from aws_cdk import Stack  # noqa: PLC0415 - starts node, which only these tests should wait for
-    from aws_cdk import aws_sqs as sqs  # noqa: PLC0415 - same
+    from aws_cdk import Stack
+    from aws_cdk import aws_sqs as sqs
 
-    from infra.app import new_app  # noqa: PLC0415 - same
+    from infra.app import new_app
 
     app = new_app(str(tmp_path))
     sqs.Queue(Stack(app, "Careless"), "Queue")

@@ -12,6 +12,8 @@ from infra.stages import DEFAULT_STAGE, STAGES, Stage, stage_named
 if TYPE_CHECKING:
     from tests.infra.template import Template
 
+# ruff: noqa: PLC0415 - the CDK starts node when it is imported, for which only these tests should wait
+
 NEW_ACCOUNT_CONCURRENCY = 10
 
 
@@ -68,7 +70,7 @@ def test_queues_are_open_on_the_local_stage_only(stage: Stage) -> None:
 )
 def test_a_wrong_list_of_queues_stops_the_deployment(entries: list[str], words: str) -> None:
     """An operator learns of it before anything is changed."""
-    from infra.parts.functions import queue_arns  # noqa: PLC0415 - starts node, which only these tests should wait for
+    from infra.parts.functions import queue_arns
 
     with pytest.raises(ValueError, match=words):
         queue_arns(replace(STAGES["dev"], target_queues=tuple(entries)))
@@ -76,7 +78,7 @@ def test_a_wrong_list_of_queues_stops_the_deployment(entries: list[str], words: 
 
 def test_each_queue_is_granted_once() -> None:
     """However many tenants may send to it."""
-    from infra.parts.functions import queue_arns  # noqa: PLC0415 - same
+    from infra.parts.functions import queue_arns
 
     arn = "arn:aws:sqs:eu-west-1:111122223333:orders"
     stage = replace(STAGES["dev"], target_queues=(f"acme={arn}", f"team-*={arn}", f"acme={arn}.fifo"))
@@ -99,9 +101,9 @@ def test_an_unknown_stage_is_refused_by_name() -> None:
 )
 def test_the_command_line_chooses(context: dict[str, str], name: str, alarm_email: str | None) -> None:
     """`-c stage=… -c alarm_email=…` choose the stage and whom to tell."""
-    from aws_cdk import App  # noqa: PLC0415 - starts node, which only these tests should wait for
+    from aws_cdk import App
 
-    from infra.app import chosen_stage  # noqa: PLC0415 - same
+    from infra.app import chosen_stage
 
     stage = chosen_stage(App(context=context))
     assert (stage.name, stage.alarm_email) == (name, alarm_email)

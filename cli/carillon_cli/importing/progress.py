@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from carillon_cli.importing.importer import Outcome, Result
 from carillon_cli.output import note, one_line
 
+# ruff: noqa: PLC0415 - rich takes longer to import than most commands take: only who has a terminal loads it
+
 EVERY_SECONDS = 5.0
 _TOLD = (Outcome.REFUSED, Outcome.DIFFERS)
 
@@ -39,8 +41,8 @@ def with_lines(
 
 
 def _with_bar(results: Iterable[Result], total: int) -> Iterator[Result]:
-    from rich.console import Console  # noqa: PLC0415 - only for terminals
-    from rich.progress import Progress  # noqa: PLC0415 - same
+    from rich.console import Console
+    from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("importing", total=total)

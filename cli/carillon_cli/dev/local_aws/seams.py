@@ -11,6 +11,8 @@ from typing import Any
 
 from carillon_cli.dev.local_aws.snapshot import Frozen
 
+# ruff: noqa: SLF001 - ministack has no interface for this; the docstring says why, and each such name is in this file
+
 Handler = Callable[..., Any]
 _LOCKED_ACTIONS = (
     "SendMessage",
@@ -52,9 +54,9 @@ class Seams:
 
         Without it a message that is sent while the poller replaces a queue's list of messages is lost.
         """
-        handlers: dict[str, Handler] = self._sqs._HANDLERS  # noqa: SLF001 - see the module
+        handlers: dict[str, Handler] = self._sqs._HANDLERS
         for action in _LOCKED_ACTIONS:
-            handlers[action] = _locked(handlers[action], self._sqs._queues_lock)  # noqa: SLF001 - see the module
+            handlers[action] = _locked(handlers[action], self._sqs._queues_lock)
 
     def authorize_batches(self) -> None:
         """Ask for the rights to a queue's batches by the names that IAM has for them."""
@@ -68,7 +70,7 @@ class Seams:
 
     def forget_stream_positions(self) -> None:
         """Let stream consumers start at the beginning: stream records are not kept, so kept positions lie ahead."""
-        self._functions._dynamodb_stream_positions.clear()  # noqa: SLF001 - see the module
+        self._functions._dynamodb_stream_positions.clear()
 
     def wake_pollers(self) -> None:
         """Make the event source poller look now. By itself it looks at delayed messages once a second."""
@@ -95,24 +97,24 @@ class Seams:
 
         Stored items are never changed in place, so their containers are copied and they are not; messages are.
         """
-        with self._sqs._queues_lock, self._dynamodb._lock:  # noqa: SLF001 - see the module
+        with self._sqs._queues_lock, self._dynamodb._lock:
             tables = {key: _rows(table) for key, table in self._tables()}
             queues = {key: [dict(message) for message in queue["messages"]] for key, queue in self._queues()}
         return Frozen(tables, queues)
 
     def encode(self, value: object) -> str:
         """JSON as ministack writes it, bytes included."""
-        return json.dumps(value, default=self._persistence._json_default)  # noqa: SLF001 - see the module
+        return json.dumps(value, default=self._persistence._json_default)
 
     def save_services(self) -> None:
         """Have ministack write all services' state, as it does at its end. Must run on the event loop."""
-        self._persistence.save_all(self._app._build_persistence_save_dict())  # noqa: SLF001 - see the module
+        self._persistence.save_all(self._app._build_persistence_save_dict())
 
     def _tables(self) -> Iterator[tuple[str, Any]]:
-        return _named(self._dynamodb._tables)  # noqa: SLF001 - see the module
+        return _named(self._dynamodb._tables)
 
     def _queues(self) -> Iterator[tuple[str, Any]]:
-        return _named(self._sqs._queues)  # noqa: SLF001 - see the module
+        return _named(self._sqs._queues)
 
 
 def _named(scoped: Any) -> Iterator[tuple[str, Any]]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from carillon.ports.statistics import QueueGauges, StatisticsStore
     from carillon.ports.tenancy import DestinationStore, FailureTargets, Verifications
 
-# ruff: noqa: PLC0415 - see above
+# ruff: noqa: PLC0415 - a cold start loads what its own function has, and no other's
 
 DISPATCH_THREADS = 8
 """Slices of due entries handled side by side: enough to hide the tables' and queues' answer times on one processor."""

@@ -52,7 +52,7 @@ class Action(StrEnum):
     KEY_ROTATED = "key.rotated"
     KEY_REVOKED = "key.revoked"
     SECRET_ROTATED = "signing_secret.rotated"  # noqa: S105 - the name of an action
-    SECRET_REVEALED = "signing_secret.revealed"  # noqa: S105 - same
+    SECRET_REVEALED = "signing_secret.revealed"  # noqa: S105 - the name of an action
     ON_FAILURE_SET = "on_failure.set"
     ON_FAILURE_REMOVED = "on_failure.removed"
 

@@ -124,6 +124,6 @@ def refusal_of(error: Exception) -> Refusal | None:
     """
     if isinstance(error, Refusal):
         return error
-    from carillon.entrypoint.refusing import translated  # noqa: PLC0415 - see above
+    from carillon.entrypoint.refusing import translated  # noqa: PLC0415 - only refusals need it
 
     return translated(error)

@@ -108,10 +108,6 @@ class JobCounters:
         found = {item[k.PK]["S"]: item for item in self._database.get_many(self._database.control, keys)}
         return [_slice_of(each, found.get(k.slice_key(tenant, each)[0])) for each in range(SLICES)]
 
-    def jobs_of(self, tenant: str) -> int:
-        """How many jobs of a tenant count."""
-        return sum(each.used for each in self.slices(tenant))
-
     def correct(self, tenant: str, seen: Slice, counted: int) -> bool:
         """Let a slice count so many, if it is as it was seen."""
         key = key_of(*k.slice_key(tenant, seen.number))

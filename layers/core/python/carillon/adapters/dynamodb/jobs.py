@@ -57,7 +57,7 @@ class DynamoJobStore:
 
     @cached_property
     def _counters(self) -> JobCounters:
-        from carillon.adapters.dynamodb.counters import JobCounters  # noqa: PLC0415 - see `_asking`
+        from carillon.adapters.dynamodb.counters import JobCounters  # noqa: PLC0415 - only creations count
 
         return JobCounters(self._database)
 
@@ -312,6 +312,6 @@ def _definition_if_readable(job: Item | None, spec: Item | None) -> Definition |
 
 def _asking(job: Job, *, creates: bool) -> Asking:
     """Who asks for a place. Dispatchers and workers, who take none, load nothing of it."""
-    from carillon.adapters.dynamodb.counters import Asking  # noqa: PLC0415 - see above
+    from carillon.adapters.dynamodb.counters import Asking  # noqa: PLC0415 - only creations count
 
     return Asking(job.tenant, job.id, job.created_at, creates=creates)

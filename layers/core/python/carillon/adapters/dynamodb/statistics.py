@@ -14,7 +14,7 @@ from typing import Final
 from carillon.adapters.dynamodb import keys as k
 from carillon.adapters.dynamodb.attributes import Fields, Item, number, raw, text
 from carillon.adapters.dynamodb.database import Database
-from carillon.adapters.dynamodb.writes import ABSENT, Write, key_of, put, update
+from carillon.adapters.dynamodb.writes import ABSENT, ALWAYS, Write, key_of, put, update
 from carillon.domain.instants import HOUR_MS
 from carillon.domain.run import RunState
 from carillon.domain.statistics import KEPT_MS, Ending, Tally, Told, Window, tally, total_of
@@ -33,7 +33,6 @@ SEEN_KEPT_MS: Final = 3 * 24 * HOUR_MS
 _DIGEST_BYTES: Final = 9
 """72 bits: enough to tell apart all that ends within those days."""
 
-_ALWAYS: Final = f"{ABSENT} OR attribute_exists(#{k.PK})"
 _OF_WINDOW: Final = f"#{k.PK} = :pk AND #{k.SK} BETWEEN :first AND :last"
 
 _SEPARATOR: Final = "__"
@@ -89,7 +88,7 @@ class DynamoStatistics:
         values = {f":{name}": number(many) for name, many in added.items()}
         values |= {":until": number((hour + KEPT_MS) // 1000)}
         key = key_of(*k.hour_key(tenant, hour // HOUR_MS, mine))
-        return update(self._database.control, key, f"SET #{k.EXPIRES_AT} = :until ADD {adding}", _ALWAYS, values)
+        return update(self._database.control, key, f"SET #{k.EXPIRES_AT} = :until ADD {adding}", ALWAYS, values)
 
     def between(self, tenant: str, window: Window) -> Mapping[int, Tally]:
         """A tenant's counts by the beginnings of the hours."""
