@@ -11,12 +11,13 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from carillon.entrypoint.settings import StageSettings, to_environ
+from carillon.entrypoint.environment import to_environ
 from infra.parts.acknowledge import acknowledge
 
 if TYPE_CHECKING:
     from aws_cdk import aws_sqs as sqs
 
+    from carillon.entrypoint.settings import StageSettings
     from infra.parts.sources import Sources
     from infra.stages import Pollers, Stage
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from carillon.entrypoint import settings
+from carillon.entrypoint import environment, settings
 from tests.infra.template import AT_WORK, INVOCATIONS_OF_A_POLLER, SERVICES, WORK_QUEUES, Template, cap_of
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ def deployed_environment(template: Template, function: str) -> dict[str, str]:
 
 def loaded(template: Template, function: str) -> Any:
     """The settings that a function will read."""
-    return settings.load(SETTINGS[function], deployed_environment(template, function))
+    return environment.load(SETTINGS[function], deployed_environment(template, function))
 
 
 @pytest.mark.parametrize("function", SETTINGS)
 def test_the_environment_is_the_settings_and_nothing_else(template: Template, function: str) -> None:
     """Every field of the settings type has its variable, and there is no other variable but those of libraries."""
-    fields_of_type = {settings.variable(field.name) for field in fields(SETTINGS[function])}
+    fields_of_type = {environment.variable(field.name) for field in fields(SETTINGS[function])}
     assert set(deployed_environment(template, function)) == fields_of_type | LIBRARIES
 
 

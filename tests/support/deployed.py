@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from carillon.entrypoint import settings
+from carillon.entrypoint.environment import to_environ
 
 WORK_QUEUES = ("high", "normal", "low", "long")
 QUEUES = ("tick", "operations", *(name + end for name in WORK_QUEUES for end in ("", "-dead")))
@@ -61,4 +62,4 @@ def environment_of(
     values = {**queues, **dead, **tables, **stage, **dispatching, **calling, **targets, **changes}
     settings_type = SETTINGS[function]
     own = settings_type(**{each.name: values[each.name] for each in fields(settings_type)})
-    return {"POWERTOOLS_METRICS_NAMESPACE": "Carillon", **settings.to_environ(own)}
+    return {"POWERTOOLS_METRICS_NAMESPACE": "Carillon", **to_environ(own)}

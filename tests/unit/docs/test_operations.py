@@ -7,6 +7,7 @@ from typing import get_type_hints
 import pytest
 
 from carillon.adapters.dynamodb import keys
+from carillon.entrypoint.environment import variable
 from carillon.entrypoint.settings import (
     ApiSettings,
     DeadLettersSettings,
@@ -17,7 +18,6 @@ from carillon.entrypoint.settings import (
     StatisticsSettings,
     TickerSettings,
     WorkerSettings,
-    variable,
 )
 from infra.stages import STAGES, Concurrency, Stage
 from tests.unit.docs.code import CLI, actions, constants, metrics

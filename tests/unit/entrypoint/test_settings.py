@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from carillon.entrypoint import settings
-from carillon.entrypoint.settings import SettingsError, StageSettings, load, to_environ, variable
+from carillon.entrypoint.environment import SettingsError, load, to_environ, variable
+
+if TYPE_CHECKING:
+    from carillon.entrypoint.settings import StageSettings
 
 QUEUES = {f"{queue}_queue_url": f"https://sqs.test/{queue}" for queue in ("high", "normal", "low", "long")}
 DEAD_LETTERS = {

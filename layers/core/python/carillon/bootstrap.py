@@ -15,6 +15,7 @@ from carillon.adapters.system import SystemClock, SystemIds
 from carillon.adapters.throttles import Throttles
 from carillon.domain.instants import DAY_MS, HOUR_MS, SECOND_MS
 from carillon.domain.target_policy import TargetPolicy, of_stage
+from carillon.entrypoint.environment import load
 from carillon.entrypoint.observability import EmbeddedMeter, Handler, observed
 from carillon.entrypoint.settings import (
     ApiSettings,
@@ -29,7 +30,6 @@ from carillon.entrypoint.settings import (
     TickerSettings,
     WorkerSettings,
     WorkQueueSettings,
-    load,
 )
 
 if TYPE_CHECKING:
