@@ -40,7 +40,8 @@ from carillon.adapters.system import SystemIds
 from carillon.application.create_tenant import CreateTenant
 from carillon.domain.identity import shard_of
 from carillon.domain.job import Definition
-from tests.contract.backends import Endpoint, a_session, local_aws
+from tests.contract.backends import Endpoint, a_session
+from tests.contract.local_aws import local_aws
 from tests.support.api import event_of
 from tests.support.deployed import QUEUES, Context
 

@@ -43,7 +43,8 @@ from carillon.application.create_tenant import CreateTenant
 from carillon.domain.limits import DispatchLimit, Limits
 from carillon.domain.messages import Tick
 from carillon_cli.dev.receiver import Answer, Call, Receiver
-from tests.contract.backends import Endpoint, a_session, local_aws
+from tests.contract.backends import Endpoint, a_session
+from tests.contract.local_aws import local_aws
 from tests.support.api import event_of
 from tests.support.deployed import QUEUES, WORK_QUEUES, Context, environment_of
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from moto import mock_aws
 
+from carillon.adapters.aws import new_client
 from carillon.adapters.dynamodb.fenced import BatchedUpdates, SingleUpdates, Transport
 from contract.backends import (
     Endpoint,
@@ -14,12 +15,13 @@ from contract.backends import (
     Stores,
     TargetQueues,
     a_session,
-    local_aws,
     memory_payloads,
     memory_queues,
     memory_stores,
     memory_target_queues,
 )
+from contract.counting import Counted
+from contract.local_aws import local_aws
 
 LIVE = pytest.param("live", marks=pytest.mark.e2e)
 LIVE_BATCHED = pytest.param("live-batched", marks=pytest.mark.e2e)
@@ -94,3 +96,12 @@ def payloads(world: str, request: pytest.FixtureRequest) -> PayloadsUnderTest:
         return memory_payloads()
     endpoint: Endpoint = request.getfixturevalue("endpoint")
     return endpoint.payloads()
+
+
+@pytest.fixture
+def counted(world: str, stores: Stores, request: pytest.FixtureRequest) -> Counted:
+    """A tenant's jobs in each world."""
+    if world == "memory":
+        return Counted(stores)
+    endpoint: Endpoint = request.getfixturevalue("endpoint")
+    return Counted(stores, new_client(endpoint.session, "dynamodbstreams", endpoint_url=endpoint.url))

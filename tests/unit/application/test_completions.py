@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from carillon.application.cancel_run import CancelRun
 from carillon.application.complete_run import (
     CompleteRun,
-    KeepAlive,
     NotAwaitedError,
     OtherReportError,
     Reporter,
@@ -16,79 +14,26 @@ from carillon.application.complete_run import (
     StaleAttemptError,
     WrongTokenError,
 )
-from carillon.application.edit_job import EditJob
 from carillon.application.read_runs import RunNotFoundError
 from carillon.domain.completions import Completed, Report, token_digest
-from carillon.domain.editing import cancel as cancel_job
-from carillon.domain.editing import pause as pause_job
 from carillon.domain.identity import RunKey
-from carillon.domain.job import Completion, HttpTarget, JobState
-from carillon.domain.outcomes import CallRequest, Failure, Outcome, answered
+from carillon.domain.job import Completion, HttpTarget
+from carillon.domain.outcomes import CallRequest, Outcome, answered
 from carillon.domain.retry import Jitter, RetryPolicy
 from carillon.domain.run import Run, RunState, kept_alive
-from carillon.domain.schedule import Every, OneOff, Schedule
-from support.world import API_URL, DAY_MS, NEIGHBOUR, START_MS, TENANT, World, dies, failure, status
-
-SECOND_MS, MINUTE_MS, HOUR_MS = 1_000, 60_000, 3_600_000
-RETENTION_MS = 30 * DAY_MS
-ASYNC = HttpTarget("https://hooks.example.net/cb", completion=Completion(HOUR_MS, 5 * MINUTE_MS))
-TWICE = RetryPolicy(max_attempts=2, base_ms=10_000, jitter=Jitter.NONE)
-AT_ONCE = OneOff(START_MS)
-SUCCEEDED, FAILED = Completed(Report.SUCCEEDED), Completed(Report.FAILED)
-FOR_GOOD = Completed(Report.FAILED_FOR_GOOD)
-
-
-class Story:
-    """A job of an asynchronous target, up to where its first attempt is awaited."""
-
-    def __init__(
-        self,
-        *script: Any,
-        target: HttpTarget = ASYNC,
-        retry: RetryPolicy = TWICE,
-        schedule: Schedule = AT_ONCE,
-    ) -> None:
-        self.world = World()
-        self.job_id = self.world.create(schedule, target=target, retry=retry)
-        self.key = RunKey.of(self.job_id, START_MS)
-        self.world.caller.script = list(script or (status(202),) * 3)
-
-    def until(self, after_ms: int) -> "Story":
-        """Let time pass up to so long after the due time."""
-        self.world.run_until(START_MS + after_ms)
-        return self
-
-    @property
-    def run(self) -> Run:
-        """The record."""
-        return self.world.run_of(self.job_id, START_MS)
-
-    def token(self, attempt: int) -> str:
-        """The token of an attempt, as its target was given it."""
-        return headers_of(self.world, attempt - 1)["Carillon-Completion-Token"]
-
-    def complete(self, completed: Completed = SUCCEEDED, *, attempt: int = 1, key_of: str | None = None) -> Run:
-        """Report of an attempt, by its token or by a key of a tenant."""
-        reporter = Reporter(tenant=key_of) if key_of else Reporter(token=self.token(attempt))
-        return CompleteRun(self.world.records(), self.world.ids)(reporter, self.key.run_id, completed)
-
-    def beat(self, attempt: int = 1) -> Run:
-        """Give a sign of life."""
-        return KeepAlive(self.world.records())(Reporter(token=self.token(attempt)), self.key.run_id)
-
-    def cancel(self) -> Run:
-        """Cancel the run."""
-        return CancelRun(self.world.jobs, self.world.runs, RETENTION_MS)(TENANT, self.key.run_id, self.now_ms)
-
-    @property
-    def now_ms(self) -> int:
-        """The present."""
-        return self.world.clock.now_ms()
-
-
-def headers_of(world: World, call: int) -> dict[str, str]:
-    """What a call carried."""
-    return dict(world.caller.calls[call][0].headers)
+from carillon.domain.schedule import OneOff
+from support.completing import (
+    ASYNC,
+    FAILED,
+    FOR_GOOD,
+    HOUR_MS,
+    MINUTE_MS,
+    SECOND_MS,
+    SUCCEEDED,
+    Story,
+    headers_of,
+)
+from support.world import API_URL, DAY_MS, NEIGHBOUR, START_MS, TENANT, dies, status
 
 
 def test_a_202_puts_the_run_into_waiting_for_its_completion() -> None:
@@ -447,140 +392,3 @@ def test_a_report_saves_an_attempt_whose_worker_has_died() -> None:
     assert story.complete().state is RunState.SUCCEEDED
     story.until(10 * MINUTE_MS)
     assert (story.run.state, len(story.world.caller.calls)) == (RunState.SUCCEEDED, 1)
-
-
-# --------------------------------------------------------------------------------------------- edits and cancels
-
-
-def edit(story: Story, change: Any) -> None:
-    """Change the job."""
-    EditJob(story.world.jobs, story.world.runs, RETENTION_MS)(TENANT, story.job_id, story.now_ms, change)
-
-
-def test_a_run_that_is_awaited_ends_as_it_ends_though_its_job_is_cancelled() -> None:
-    """It is under way. But it is not tried again."""
-    story = Story().until(MINUTE_MS)
-    edit(story, cancel_job)
-    assert story.complete().state is RunState.SUCCEEDED
-    late = Story().until(MINUTE_MS)
-    edit(late, cancel_job)
-    late.until(10 * MINUTE_MS)
-    assert (late.run.state, late.run.reason) == (RunState.CANCELLED, "job_cancelled")
-
-
-def test_a_pause_holds_the_next_attempt_and_not_the_completion() -> None:
-    """Of a paused job nothing starts; what is under way may be completed, and its deadline holds."""
-    story = Story(schedule=Every(DAY_MS, START_MS)).until(MINUTE_MS)
-    edit(story, pause_job)
-    story.until(8 * MINUTE_MS)
-    assert story.world.state.jobs[story.job_id].state is JobState.PAUSED
-    assert (story.run.state, story.run.attempts[0].error) == (RunState.RETRYING, "heartbeat_timeout")
-    assert len(story.world.caller.calls) == 1
-
-
-CANCELLABLE = HttpTarget(
-    "https://hooks.example.net/cb",
-    headers=(("X-Team", "infra"), ("Content-Type", "text/plain")),
-    completion=Completion(HOUR_MS, 5 * MINUTE_MS),
-    cancel_url="https://hooks.example.net/stop",
-)
-
-
-def notices(story: Story) -> list[CallRequest]:
-    """The calls of the cancel URL."""
-    return [request for request, _ in story.world.caller.calls if request.url == CANCELLABLE.cancel_url]
-
-
-def test_a_cancel_ends_a_run_that_is_awaited() -> None:
-    """At once, and for whoever completes it."""
-    story = Story().until(MINUTE_MS)
-    run = story.cancel()
-    assert (run.state, run.reason, run.attempts[0].error) == (RunState.CANCELLED, "run_cancelled", "cancelled")
-    assert run.next_fire_time is None
-    with pytest.raises(RunEndedError):
-        story.complete()
-    with pytest.raises(RunEndedError):
-        story.beat()
-    story.until(10 * MINUTE_MS)
-    assert len(story.world.caller.calls) == 1
-
-
-def test_the_target_of_a_cancelled_run_is_told_once() -> None:
-    """Signed, under a name of its own, with the run's; whatever it answers."""
-    story = Story(status(202), status(503), target=CANCELLABLE).until(MINUTE_MS)
-    story.cancel()
-    assert story.cancel().state is RunState.CANCELLED
-    story.until(10 * MINUTE_MS)
-    (request,) = notices(story)
-    headers = dict(request.headers)
-    assert request.method == "POST"
-    assert headers["webhook-id"] == f"cancel_{story.key.run_id}"
-    assert headers["webhook-signature"].startswith("v1,")
-    assert (headers["Carillon-Run-Id"], headers["Carillon-Attempt"]) == (story.key.run_id, "1")
-    assert (headers["X-Team"], headers["Content-Type"]) == ("infra", "application/json")
-    assert b'"type": "run.cancelled"' in (request.body or b"")
-    assert (story.run.state, story.run.next_fire_time) == (RunState.CANCELLED, None)
-
-
-def test_a_call_that_is_broken_off_is_followed_by_the_notice() -> None:
-    """The cancel reaches the worker by its beat, and then the target."""
-    story: list[Story] = []
-
-    def hangs(_request: CallRequest, beat: Callable[[], bool]) -> Outcome:
-        story[0].cancel()
-        assert not beat()
-        return Outcome(started_ms=0, duration_ms=1, failure=Failure.CANCELLED)
-
-    story.append(Story(hangs, target=CANCELLABLE))
-    one = story[0].until(MINUTE_MS)
-    assert (one.run.state, len(notices(one))) == (RunState.CANCELLED, 1)
-
-
-@pytest.mark.parametrize("code", [202, 503])
-def test_an_answer_behind_a_cancel_ends_the_run_and_is_followed_by_the_notice(code: int) -> None:
-    """A 202 is no success yet."""
-    story: list[Story] = []
-
-    def slow(_request: CallRequest, _beat: object) -> Outcome:
-        story[0].cancel()
-        return answered(status=code, started_ms=0, duration_ms=1)
-
-    story.append(Story(slow, target=CANCELLABLE))
-    one = story[0].until(MINUTE_MS)
-    assert (one.run.state, one.run.reason, len(notices(one))) == (RunState.CANCELLED, "run_cancelled", 1)
-
-
-def test_a_run_whose_worker_died_is_cancelled_with_a_notice() -> None:
-    """The target may have been called, so it is told."""
-    story = Story(dies, target=CANCELLABLE).until(SECOND_MS)
-    story.cancel()
-    story.until(5 * MINUTE_MS)
-    assert (story.run.state, len(notices(story))) == (RunState.CANCELLED, 1)
-
-
-@pytest.mark.parametrize("script", [(status(503),), (failure(Failure.DNS_ERROR),)], ids=["503", "dns"])
-def test_a_run_that_only_waits_is_cancelled_without_a_word(script: tuple[Any, ...]) -> None:
-    """Nothing of it is under way."""
-    story = Story(*script, target=CANCELLABLE).until(SECOND_MS)
-    story.cancel()
-    story.until(MINUTE_MS)
-    assert not notices(story)
-
-
-def test_a_worker_that_dies_while_it_tells_leaves_it_at_that() -> None:
-    """Once at most: the message comes again, and finds the telling begun."""
-    story = Story(status(202), dies, target=CANCELLABLE).until(MINUTE_MS)
-    story.cancel()
-    story.until(20 * MINUTE_MS)
-    assert len(notices(story)) == 1
-
-
-def test_a_notice_that_nobody_could_deliver_is_dropped() -> None:
-    """The run has ended, and stays as it is."""
-    story = Story(target=CANCELLABLE).until(MINUTE_MS)
-    story.cancel()
-    story.world.dispatch()
-    before = story.run
-    for delivery in story.world.receive():
-        assert story.world.burier()(delivery)
-    assert story.run == before
