@@ -28,6 +28,8 @@ class Counted:
     streams: Any = None
     seen: int = 0
     events: list[dict[str, Any]] = field(default_factory=list)
+    told_at: float | None = None
+    """In which second the stream tells of all that it has told since (epoch seconds); None: as it is."""
 
     def limit(self, **limits: Any) -> None:
         """Give the tenant limits."""
@@ -96,9 +98,8 @@ class Counted:
             )["ShardIterator"]
             for record in self.streams.get_records(ShardIterator=iterator)["Records"]:
                 told = record["dynamodb"]
-                yield record | {
-                    "dynamodb": told | {"ApproximateCreationDateTime": told["ApproximateCreationDateTime"].timestamp()}
-                }
+                at = told["ApproximateCreationDateTime"].timestamp() if self.told_at is None else self.told_at
+                yield record | {"dynamodb": told | {"ApproximateCreationDateTime": at}}
 
 
 def outcome_of(create: Callable[[], object]) -> str:

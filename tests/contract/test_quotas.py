@@ -9,6 +9,7 @@ import pytest
 from carillon.adapters.dynamodb.freeing import DynamoFreedJobs
 from carillon.application.create_job import CreateJob, NewJob, NoOccurrenceError, ShardCount
 from carillon.domain import editing
+from carillon.domain.counting import SLICES
 from carillon.domain.job import Definition, HttpTarget, JobState
 from carillon.domain.limits import NO_LIMITS
 from carillon.domain.schedule import OneOff
@@ -126,6 +127,22 @@ def test_below_a_lowered_limit_one_is_made_again(counted: Counted) -> None:
     counted.follow()
     assert counted.creates(2) == ["created", "jobs"]
     assert counted.used == counted.stored == 4
+
+
+@pytest.mark.parametrize("second", range(SLICES))
+def test_a_lowered_limit_holds_wherever_places_are_freed(counted: Counted, second: int) -> None:
+    """Jobs of the time without a limit are freed in one slice by the second: it counts less than none, without room."""
+    jobs = [counted.create() for _ in range(6)]
+    counted.limit(jobs=2)
+    counted.told_at = 1_790_000_000 + second
+    for job in jobs[:4]:
+        counted.edit(job, editing.cancel)
+        counted.follow()
+        assert counted.creates(4) == ["jobs"] * 4
+    counted.edit(jobs[4], editing.cancel)
+    counted.follow()
+    assert counted.creates(2) == ["created", "jobs"]
+    assert counted.used == counted.stored == 2
 
 
 def test_room_in_slices_that_are_used_no_more_is_found(counted: Counted) -> None:

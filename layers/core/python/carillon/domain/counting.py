@@ -22,6 +22,9 @@ ANYWHERE = SLICES
 JOBS_A_SLICE = 100
 """As many of a limit as are worth another slice: small limits would only be scattered."""
 
+NO_ROOM = -(1 << 40)
+"""A share below whatever a slice may come to count: less than none, where jobs of other slices are freed in it."""
+
 CREATES_A_SLICE_MILLI = 10_000
 """Thousandths of a creation a second that one slice bears with ease, and that are not worth another one."""
 
@@ -143,12 +146,13 @@ def wait_ms(slices: Sequence[Slice], limit: CreateLimit, now_ms: int) -> int:
 def shares_of(slices: Sequence[Slice], limits: Limits) -> list[int]:
     """What each slice may count so that all together count no more than the limit, whatever they count now.
 
-    Where more is counted than the limit allows, none may count another job until the shares are given anew.
+    Where more is counted than the limit allows, none may count another job until the shares are given anew, however
+    many places become free in it alone.
     """
     most = limits.jobs or 0
     left = most - sum(each.used for each in slices)
     if left < 0:
-        return [0] * len(slices)
+        return [NO_ROOM] * len(slices)
     in_use = slices_in_use(limits)
     return [
         each.used + (left // in_use + (each.number < left % in_use) if each.number < in_use else 0) for each in slices
