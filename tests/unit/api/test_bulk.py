@@ -190,3 +190,13 @@ def test_two_tenants_do_not_touch_each_other(api: ApiUnderTest) -> None:
     assert api.call("POST", "/v1/jobs/bulk", body, key=api.other_key).status == 202
     carry_out(api)
     assert api.call("GET", f"/v1/jobs/{mine}").json["state"] == "scheduled"
+
+
+@pytest.mark.parametrize(
+    "operation_id", ["x", "a" * 3_000, "op_", "op_x", "job_" + "0" * 26], ids=lambda text: text[:5]
+)
+def test_ids_of_operations_that_are_none(api: ApiUnderTest, operation_id: str) -> None:
+    """Whatever stands for an id and is none is unknown, and no store is asked."""
+    api.handle = api.build(operations=lambda: None)
+    assert api.call("GET", f"/v1/operations/{operation_id}").status == 404
+    assert api.call("POST", f"/v1/operations/{operation_id}/cancel").status == 404

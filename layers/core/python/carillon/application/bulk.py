@@ -8,6 +8,7 @@ from functools import partial
 from carillon.application.edit_job import MOST_RACES, Edit
 from carillon.domain.audit import CARILLON, Action, Actor, Change, told
 from carillon.domain.editing import JobFinishedError, cancel, pause, resume
+from carillon.domain.identity import is_ulid
 from carillon.domain.job import Definition, JobState
 from carillon.domain.job_filter import JobFilter
 from carillon.domain.messages import OperationMessage
@@ -90,7 +91,8 @@ class GetOperation:
         Raises:
             OperationNotFoundError: the tenant has none of this id, or had it too long ago.
         """
-        operation = self.operations.get(tenant, operation_id)
+        prefix, _, name = operation_id.partition("_")
+        operation = self.operations.get(tenant, operation_id) if prefix == "op" and is_ulid(name) else None
         if operation is None or now_ms >= operation.created_at + KEPT_MS:
             raise OperationNotFoundError(operation_id)
         return operation

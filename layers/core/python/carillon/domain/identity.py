@@ -12,7 +12,8 @@ from hashlib import sha256
 
 from carillon.domain.instants import format_compact, parse_compact
 
-JOB_ID = re.compile(r"job_[0-7][0-9A-HJKMNP-TV-Z]{25}", re.ASCII)
+ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", re.ASCII)
+JOB_ID = re.compile(rf"job_{ULID.pattern}", re.ASCII)
 RUN_NAME = re.compile(r"([0-9]{8}T[0-9]{9}Z)(~[0-9A-HJKMNP-TV-Z]{4})?(_[fv][1-9][0-9]{0,8})?", re.ASCII)
 NOTICE_MARK, CHALLENGE_MARK = "_f", "_v"
 _ASIDE = "_"
@@ -125,6 +126,11 @@ def is_aside_name(name: str) -> bool:
 def is_job_id(text: str) -> bool:
     """Whether the text has the form of a job id."""
     return JOB_ID.fullmatch(text) is not None
+
+
+def is_ulid(text: str) -> bool:
+    """Whether the text has the form of a ULID, of which ids are made."""
+    return ULID.fullmatch(text) is not None
 
 
 def ulid(now_ms: int, randomness: bytes) -> str:
