@@ -9,6 +9,7 @@ from carillon.application.authenticate import CACHED_FOR_MS
 from carillon.domain.instants import format_instant
 from carillon.domain.tenancy import key_id_in
 from support.api import ApiUnderTest, Json, Reply, assert_refused
+from support.lives import Life, living
 
 KEYS = "/v1/keys"
 
@@ -157,3 +158,33 @@ def test_managing_keys_needs_its_scope(api: ApiUnderTest, method: str, path: str
     """Every other scope together is not enough."""
     others = ("jobs:read", "jobs:write", "runs:read", "runs:write", "secrets:manage", "audit:read")
     assert api.call(method, KEYS + path, key=api.add_key(*others)).status == 403
+
+
+def test_who_may_less_shuts_out_nobody_who_may_more(api: ApiUnderTest) -> None:
+    """A key that manages keys revokes those that grant no more than itself; an admin's is not among them."""
+    manager, reader, peer = make(api, "keys:manage"), make(api, "jobs:read"), make(api, "keys:manage")
+    for key_id in (key_id_in(api.key), reader["id"]):
+        refused = api.call("DELETE", f"{KEYS}/{key_id}", key=manager["key"])
+        assert (refused.status, refused.json["code"]) == (403, "missing_scope")
+    assert reading(api, api.key).status == 200
+    assert api.call("DELETE", f"{KEYS}/{peer['id']}", key=manager["key"]).status == 204
+
+
+def test_the_event_of_a_rotation_names_the_new_key(api: ApiUnderTest) -> None:
+    """Whoever acts later by that key is found by its id."""
+    old = make(api)
+    new = api.call("POST", f"{KEYS}/{old['id']}/rotate").json
+    (event, *_) = api.call("GET", "/v1/audit-events", query={"action": "key.rotated"}).json["data"]
+    assert event["target"] == old["id"]
+    assert {"pointer": "/replaced_by", "before": None, "after": new["id"]} in event["changes"]
+
+
+@pytest.mark.parametrize("key_id", ["x", "a" * 3_000, "%F0%9F%98%80" * 300, "0" * 25, "é"], ids=lambda text: text[:4])
+def test_ids_that_are_none(api: ApiUnderTest, key_id: str) -> None:
+    """No store is asked for what cannot be an id: a key of a table has a longest length."""
+    life = Life()
+    living(api, life)
+    for method, path in (("POST", f"{KEYS}/{key_id}/rotate"), ("DELETE", f"{KEYS}/{key_id}")):
+        assert api.call(method, path).status == 404
+    assert set(life.calls) <= {"keys.get", "keys.note_use"}
+    assert life.calls.count("keys.get") == 1, "the one that opens the door, which is remembered"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from carillon.application.naming import new_ulid
 from carillon.domain.audit import Action, Actor, AuditEvent
+from carillon.domain.identity import is_ulid
 from carillon.domain.instants import format_instant
 from carillon.domain.tenancy import ApiKey, Principal, issued, new_key_text
 from carillon.ports.edges import Ids
@@ -102,9 +103,7 @@ class CreateKey:
             ScopesExceededError: it would grant more than the asking key does.
             TooManyKeysError: the tenant has so many already.
         """
-        exceeding = [scope for scope in scopes if not principal.may(scope)]
-        if exceeding:
-            raise ScopesExceededError(exceeding)
+        _check_scopes(principal, scopes)
         if len(in_force(self.keys.list_all(principal.tenant), now_ms)) >= MOST_KEYS:
             raise TooManyKeysError
         new = self.maker.make(principal.tenant, principal.mode, scopes, now_ms)
@@ -135,14 +134,13 @@ class RotateKey:
             seen = key_of_tenant(self.keys, principal.tenant, key_id)
             if not seen.is_in_force(now_ms):
                 raise KeyEndedError
-            exceeding = [scope for scope in seen.scopes if not principal.may(scope)]
-            if exceeding:
-                raise ScopesExceededError(exceeding)
+            _check_scopes(principal, seen.scopes)
             new = self.maker.make(principal.tenant, principal.mode, seen.scopes, now_ms)
             added = replace(new.key, name=seen.name, expires_at_ms=seen.expires_at_ms)
             end_ms = now_ms + overlap_ms
             old = replace(seen, expires_at_ms=min(end_ms, seen.expires_at_ms or end_ms))
-            event = self.maker.event(Action.KEY_ROTATED, seen, actor, now_ms, expires_at=old.expires_at_ms)
+            told = self.maker.event(Action.KEY_ROTATED, seen, actor, now_ms, expires_at=old.expires_at_ms)
+            event = replace(told, changes=(*told.changes, ("/replaced_by", None, added.id)))
             if self.keys.replace(seen, old, event, added):
                 return NewKey(added, new.text), old
         raise UnavailableError("the key keeps changing")
@@ -155,19 +153,21 @@ class RevokeKey:
     keys: ApiKeys
     maker: KeyMaker
 
-    def __call__(self, tenant: str, actor: Actor, key_id: str, now_ms: int) -> None:
-        """Revoke a key; one that is revoked already stays as it is.
+    def __call__(self, principal: Principal, actor: Actor, key_id: str, now_ms: int) -> None:
+        """Revoke a key of the asking key's tenant; one that is revoked already stays as it is.
 
         Raises:
             KeyNotFoundError: the tenant has none of this id.
+            ScopesExceededError: it grants more than the asking key does: who may less must not shut out who may more.
             LastKeyError: no other key could manage keys then, now and for good.
             UnavailableError: others kept changing it.
         """
         for _ in range(_MOST_TRIES):
-            seen = key_of_tenant(self.keys, tenant, key_id)
+            seen = key_of_tenant(self.keys, principal.tenant, key_id)
             if seen.revoked_at is not None:
                 return
-            others = [key for key in in_force(self.keys.list_all(tenant), now_ms) if key.id != key_id]
+            _check_scopes(principal, seen.scopes)
+            others = [key for key in in_force(self.keys.list_all(principal.tenant), now_ms) if key.id != key_id]
             if seen.is_in_force(now_ms) and not any(key.may(_MANAGES) and key.expires_at_ms is None for key in others):
                 raise LastKeyError
             event = self.maker.event(Action.KEY_REVOKED, seen, actor, now_ms, revoked_at=now_ms)
@@ -176,13 +176,19 @@ class RevokeKey:
         raise UnavailableError("the key keeps changing")
 
 
+def _check_scopes(principal: Principal, scopes: Iterable[str]) -> None:
+    exceeding = [scope for scope in scopes if not principal.may(scope)]
+    if exceeding:
+        raise ScopesExceededError(exceeding)
+
+
 def key_of_tenant(keys: ApiKeys, tenant: str, key_id: str) -> ApiKey:
     """The tenant's key of an id.
 
     Raises:
         KeyNotFoundError: the tenant has none, whatever others have.
     """
-    key = keys.get(key_id)
+    key = keys.get(key_id) if is_ulid(key_id) else None
     if key is None or key.tenant != tenant:
         raise KeyNotFoundError(key_id)
     return key

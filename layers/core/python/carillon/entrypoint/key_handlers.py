@@ -61,7 +61,7 @@ class KeyHandlers:
 
     def revoke_key(self, request: Request) -> Answer:
         """DELETE /v1/keys/{key_id}."""
-        self.revoke(request.tenant, request.actor, request.path_values["key_id"], request.now_ms)
+        self.revoke(request.known_principal, request.actor, request.path_values["key_id"], request.now_ms)
         return Answer(204)
 
 
